@@ -1,0 +1,1 @@
+"""Runs submissions: sandbox, split runner, counters and checks."""

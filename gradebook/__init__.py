@@ -1,0 +1,1 @@
+"""Keeps, tabulates and exports grades."""

@@ -1,0 +1,119 @@
+"""The activations of the reference package: against closed formulas, against PyTorch, and as properties."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tinytorch_ref import activations
+from tinytorch_ref.activations import gelu, log_softmax, relu, shift_by_max, sigmoid, softmax, sum_along, tanh
+from tinytorch_ref.tensor import Tensor
+
+ELEMENTWISE = {"relu": relu, "sigmoid": sigmoid, "tanh": tanh, "gelu": gelu}
+ALONG_AN_AXIS = {"softmax": softmax, "log_softmax": log_softmax}
+LOGITS = hnp.arrays(np.float32, hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=6),
+                    elements=st.floats(-1e4, 1e4, width=32))
+
+
+def formula(name, x):
+    """The function as printed, in float64, for numbers of moderate size."""
+    u = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return {"relu": np.maximum(x, 0), "sigmoid": 1 / (1 + np.exp(-x)), "tanh": np.tanh(x),
+            "gelu": 0.5 * x * (1 + np.tanh(u))}[name]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.parametrize("dtype, rtol", [(np.float32, 2e-6), (np.float64, 1e-12)])
+def test_values_follow_the_formula(name, dtype, rtol):
+    x = np.linspace(-8, 8, 401)
+    result = ELEMENTWISE[name](Tensor(x, dtype=dtype))
+    assert result.dtype == dtype
+    np.testing.assert_allclose(result.data, formula(name, x), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_no_number_is_too_large_and_nothing_warns(name):
+    limits = {"relu": (0, 1e30), "sigmoid": (0, 1), "tanh": (-1, 1), "gelu": (0, 1e4)}[name]
+    far = 1e4 if name == "gelu" else 1e30
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ELEMENTWISE[name](Tensor([-far, far]))
+    np.testing.assert_allclose(result.data, limits)
+
+
+@given(LOGITS)
+def test_softmax_is_a_distribution_and_log_softmax_its_logarithm(x):
+    for axis in range(-x.ndim, x.ndim):
+        p = softmax(Tensor(x), axis=axis).data
+        assert p.dtype == np.float32 and (p >= 0).all()
+        np.testing.assert_allclose(p.sum(axis=axis), 1, rtol=1e-5)
+        np.testing.assert_allclose(np.exp(log_softmax(Tensor(x), axis=axis).data), p, rtol=1e-3, atol=1e-6)
+
+
+@given(LOGITS, st.floats(-100, 100))
+def test_softmax_ignores_a_common_shift(x, shift):
+    x = np.round(x)  # so that the shift itself does not round
+    np.testing.assert_allclose(softmax(Tensor(x + round(shift))).data, softmax(Tensor(x)).data, rtol=1e-5, atol=1e-7)
+
+
+@given(LOGITS)
+def test_inputs_are_never_changed(x):
+    for function in (*ELEMENTWISE.values(), *ALONG_AN_AXIS.values()):
+        given_x = Tensor(x)
+        result = function(given_x)
+        np.testing.assert_array_equal(given_x.data, x)
+        assert not np.shares_memory(result.data, given_x.data)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_row_that_is_masked_as_a_whole_has_no_probability(axis):
+    x = np.array([[-np.inf, -np.inf], [0.0, -np.inf]], dtype=np.float32)
+    x = x if axis == 1 else x.T
+    expected = np.array([[0, 0], [1, 0]]) if axis == 1 else np.array([[0, 1], [0, 0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p, log_p = softmax(Tensor(x), axis=axis), log_softmax(Tensor(x), axis=axis)
+    np.testing.assert_array_equal(p.data, expected)
+    np.testing.assert_array_equal(log_p.data, np.where(expected == 1, 0, -np.inf))
+
+
+def test_log_softmax_keeps_what_softmax_cannot_hold():
+    x = Tensor([0.0, -120.0])
+    assert softmax(x).data[1] == 0
+    assert log_softmax(x).data[1] == -120
+
+
+@given(LOGITS)
+def test_sum_along_is_a_sum(x):
+    for axis in range(-x.ndim, x.ndim):
+        expected = x.sum(axis=axis, keepdims=True, dtype=np.float64)
+        np.testing.assert_allclose(sum_along(x, axis), expected, rtol=1e-5, atol=1e-5 * np.abs(x).max() * x.size)
+
+
+def test_shift_by_max_makes_the_largest_zero():
+    x = np.array([[1.0, 3.0], [-np.inf, 5.0], [-np.inf, -np.inf]])
+    np.testing.assert_array_equal(shift_by_max(x), [[-2, 0], [-np.inf, 0], [-np.inf, -np.inf]])
+
+
+def test_constants_are_python_numbers():
+    """An np.float64 among them would turn float32 arrays into float64."""
+    assert type(activations.GELU_SCALE) is float and type(activations.GELU_CUBIC) is float
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@pytest.mark.parametrize("name", [*ELEMENTWISE, *ALONG_AN_AXIS])
+def test_values_are_pytorchs(name, axis):
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(7).normal(size=(3, 5, 7)).astype(np.float32) * 4
+    theirs = {"relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
+              "gelu": lambda t: torch.nn.functional.gelu(t, approximate="tanh"),
+              "softmax": lambda t: torch.softmax(t, axis), "log_softmax": lambda t: torch.log_softmax(t, axis)}[name]
+    if name in ALONG_AN_AXIS:
+        mine = ALONG_AN_AXIS[name](Tensor(x), axis=axis)
+    else:
+        mine = ELEMENTWISE[name](Tensor(x))
+    np.testing.assert_allclose(mine.data, theirs(torch.from_numpy(x)).numpy(), rtol=2e-5, atol=2e-6)

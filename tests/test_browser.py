@@ -1,0 +1,158 @@
+"""The course as people see it: JupyterLab in headless Chromium. Skipped, with a reason, where there is no Chromium.
+
+`TINYTORCH_PICTURES=DIR` keeps the screenshots.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from course import demo, notebook, sample_class
+from course.layout import find_course, find_item
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: the course was not looked at in a browser")
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+ITEM = find_item("01")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course folder with a graded class of four and feedback, and two notebooks to open."""
+    repository, folder = find_course(Path(__file__).parent), tmp_path_factory.mktemp("lab") / "course"
+    demo.set_up(repository, ITEM, folder)
+    demo.hand_in(repository, ITEM, folder, only=["ada", "grace", "katherine", "mallory"])
+    demo.grade(ITEM, folder)
+    shutil.copy(repository.release(ITEM), folder / "blank.ipynb")
+    shutil.copy(repository.solved(ITEM), folder / "solved.ipynb")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lab(course):
+    """Address of a running JupyterLab."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    scripts = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.news_url=",
+    ]  # fmt: skip
+    with subprocess.Popen(command, cwd=course, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/api", server)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+def _wait_for(url, server):
+    for _ in range(240):
+        assert server.poll() is None, server.stderr.read()
+        try:
+            urllib.request.urlopen(url, timeout=1)
+            return
+        except OSError:
+            time.sleep(0.25)
+    raise TimeoutError(url)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with playwright.sync_playwright() as tools:
+        profile = tmp_path_factory.mktemp("profile")
+        browser = tools.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, args=FLAGS, headless=True, viewport={"width": 1280, "height": 1000}
+        )
+        tab = browser.new_page()
+        tab.set_default_timeout(60_000)
+        yield tab
+        browser.close()
+
+
+def _picture(page, name):
+    if folder := os.environ.get("TINYTORCH_PICTURES"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+@contextmanager
+def _open(page, lab, name):
+    page.goto(f"{lab}/lab/tree/{name}?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+    yield
+    page.goto("about:blank")
+
+
+def _run_all(page, course, name):
+    """Run all cells by the menu, save, and give the outputs from the file."""
+    page.click("text=Run")
+    page.click("li[data-command='runmenu:run-all'], li:has-text('Run All Cells') >> nth=0")
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='busy']", timeout=5_000, state="attached")
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=120_000, state="attached")
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(1_500)
+    cells = notebook.read_bytes((course / name).read_bytes()).cells
+    return [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+def test_the_solved_notebook_runs_in_jupyterlab(page, lab, course):
+    with _open(page, lab, "solved.ipynb"):
+        outputs = _run_all(page, course, "solved.ipynb")
+        page.locator("figure img[alt]").scroll_into_view_if_needed()
+        _picture(page, "solved")
+        errors = [output for output in outputs if output.output_type == "error"]
+        assert not errors, errors
+        assert page.locator("figure img[alt]").count() == 1, "the figure lost its description"
+
+
+def test_a_check_explains_itself_in_jupyterlab(page, lab, course):
+    wrong = notebook.read_bytes((course / "solved.ipynb").read_bytes())
+    cell = next(cell for cell in wrong.cells if cell.id == "tensor_memory")
+    cell.source = cell.source.replace("return tensor.data.nbytes + gradient", "return tensor.data.nbytes")
+    (course / "wrong.ipynb").write_bytes(notebook.to_bytes(wrong))
+    with _open(page, lab, "wrong.ipynb"):
+        _run_all(page, course, "wrong.ipynb")  # stops at the first error
+        failure = page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']:has-text('Expected')").first
+        failure.scroll_into_view_if_needed()
+        _picture(page, "check")
+        told = failure.inner_text()
+        assert "Expected: 48" in told and "Got: 24" in told and "Likely cause:" in told
+        assert "checks.py" not in told, "the failure shows the checks' own lines"
+
+
+def test_validate_finds_the_blank_notebook_wanting(page, lab):
+    with _open(page, lab, "blank.ipynb"):
+        page.click("button:has-text('Validate')")
+        dialog = page.locator(".jp-Dialog, .nbgrader-ValidateDialog, [role=dialog]").last
+        dialog.wait_for()
+        page.wait_for_selector("text=/failed/i", timeout=120_000)
+        _picture(page, "validate")
+        assert re.search(r"fail", dialog.inner_text(), re.IGNORECASE)
+
+
+def test_formgrader_shows_the_class(page, lab):
+    page.goto(f"{lab}/lab")
+    page.goto(f"{lab}/formgrader/gradebook/{ITEM.id}/{ITEM.id}")
+    page.wait_for_selector("table tbody tr td a")
+    _picture(page, "formgrader")
+    assert page.locator("table tbody tr").count() == 4
+    page.locator("table tbody tr td a").first.click()
+    page.wait_for_selector("text=Check (8 points)")
+    _picture(page, "submission")

@@ -29,6 +29,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed; say which, as in: make demo PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@echo "Installing the packages of requirements.lock into $(VENV): a minute or two"
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
@@ -59,4 +60,4 @@ lock: $(READY)
 	  --generate-hashes --custom-compile-command "make lock" --quiet --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) .tinytorch *.egg-info source/*/*.ipynb
+	rm -rf $(VENV) .tinytorch demo *.egg-info source/*/*.ipynb

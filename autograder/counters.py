@@ -112,13 +112,11 @@ _generic, _memmap = np.generic, np.memmap
 _array, _asarray = np.array, np.asarray
 _base_of = np.ndarray.base.__get__
 _NUMERIC = "biufc"
+_APART = {"compare", "logic", "integer"}
 
 
 def _words(text):
     return frozenset(text.split())
-
-
-_APART = {"compare", "logic", "integer"}
 
 
 # --- State --------------------------------------------------------------------------------------------------
@@ -492,8 +490,8 @@ def _unpickle(data, dtype, shape):
     return wrap(plain) if _live() else plain
 
 
-_ARITHMETIC_METHODS = _words("""sum mean prod max min std var cumsum cumprod dot clip round trace argmax argmin conj conjugate all
-    any""")
+_ARITHMETIC_METHODS = _words("""sum mean prod max min std var cumsum cumprod dot clip round trace argmax
+    argmin conj conjugate all any""")
 
 
 def _leave(value, how):
@@ -1028,8 +1026,8 @@ def _move_method(name):
     return method
 
 
-for _name in _words("""byteswap choose compress copy diagonal flatten getfield ravel repeat reshape squeeze swapaxes
-        take transpose nonzero"""):
+for _name in _words("""byteswap choose compress copy diagonal flatten getfield ravel repeat reshape squeeze
+        swapaxes take transpose nonzero"""):
     setattr(Counted, _name, _move_method(_name))
 
 
@@ -1121,9 +1119,9 @@ def _construct(function, args, kwargs):
 
 
 _CONSTANTS = _words("ndarray zeros ones empty full arange eye identity tri")
-_CONSTRUCTORS = _words("""array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full arange
-    linspace logspace geomspace eye identity tri indices fromiter frombuffer fromfile fromstring from_dlpack
-    load loadtxt genfromtxt hamming hanning bartlett blackman kaiser""")
+_CONSTRUCTORS = _words("""array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full
+    arange linspace logspace geomspace eye identity tri indices fromiter frombuffer fromfile fromstring
+    from_dlpack load loadtxt genfromtxt hamming hanning bartlett blackman kaiser""")
 
 
 def _constructor(function):

@@ -1,7 +1,7 @@
 """Grades a class: takes submissions in, runs them side by side, and records them one by one through nbgrader.
 
-Each submission goes its own way to the end, "graded" or "failed" with a reason. What a stopped run had finished is found in
-the ledger and in the status files, and is not done again.
+Each submission goes its own way to the end, "graded" or "failed" with a reason. What a stopped run had
+finished is found in the ledger and in the status files, and is not done again.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ import traceback
 import warnings
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.intake import Rejected, digest, intake
-from autograder.ledger import Ledger, canonical
+from autograder.ledger import Ledger
 from gradebook import tables
 from gradebook.location import (
     find_root,
@@ -46,8 +46,9 @@ class GradingError(Exception):
 class Status:
     """What came of one submission.
 
-    `cells` maps each graded cell to its points: ``{"score": float or None, "max": float, "hidden": bool, "reason": str,
-    "review": str}``. The reason of a hidden test quotes the test, so it is for the instructor only.
+    `cells` maps each graded cell to its points: ``{"score": float or None, "max": float, "hidden": bool,
+    "reason": str, "review": str}``. The reason of a hidden test quotes the test: it is for the instructor
+    only.
     """
 
     student: str
@@ -118,13 +119,13 @@ def _grade_all(course, students, jobs, force, progress):
         finished, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in finished:
             submission = running.pop(future)
-            finish(course.guard(submission.student, lambda: course.record(submission, future.result())))
+            finish(course.guard(submission.student, course.record, submission, future))
 
     with _Pool(course, jobs) as pool:
         for student in students:
             while len(running) >= 4 * jobs:
                 record_finished()
-            found = course.guard(student, lambda: course.prepare(student, force))
+            found = course.guard(student, course.prepare, student, force)
             if isinstance(found, Status):
                 finish(found)
             else:
@@ -193,6 +194,10 @@ class Course:
         self.config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
         if sandbox:
             self.config.SplitExecute.sandbox = sandbox
+        # Intake has done these two: labels and points are the release's, whatever was handed in.
+        steps = self.config.Autograde.sanitize_preprocessors
+        done = ("RebuildOnRelease", "CheckCellMetadata")
+        self.config.Autograde.sanitize_preprocessors = [step for step in steps if not step.endswith(done)]
         self.coursedir = CourseDirectory(config=self.config, assignment_id=assignment)
         self.executor = self._step("autograder.preprocessors.SplitExecute")
         self.ledger = Ledger(ledger_folder(root))
@@ -207,7 +212,7 @@ class Course:
 
         return Runner(self.executor.limits(), sandbox=self.executor.sandbox)
 
-    # --- the assignment ------------------------------------------------------------------------------------------
+    # --- the assignment ---
 
     def register(self):
         """Make the database hold the assignment's cells as its source notebook has them now.
@@ -215,12 +220,15 @@ class Course:
         Raises
         ------
         GradingError
-            If the source or release is missing, if they differ, or if submissions were graded with other cells.
+            If the source or release is missing, if they differ, or if submissions were graded with other
+            cells.
         """
         source = self.root / "source" / self.assignment / f"{self.assignment}.ipynb"
         for notebook in (source, self.release):
             if not notebook.is_file():
-                raise GradingError(f"{notebook.relative_to(self.root)} is missing: build {self.assignment} first")
+                raise GradingError(
+                    f"{notebook.relative_to(self.root)} is missing: build {self.assignment} first"
+                )
         now = {"source": _hash(source), "release": _hash(self.release)}
         mark = status_folder(self.root, self.assignment).with_suffix(".json")
         if read_json(mark) != now or not self._known():
@@ -243,7 +251,7 @@ class Course:
                 return False
 
     def _save_cells(self):
-        """Run nbgrader's generate_assignment into a scratch folder: it can delete its target, which must not be release/."""
+        """Run nbgrader's generate_assignment into a scratch folder, because a failure deletes its target."""
         from nbgrader.converters import GenerateAssignment
         from nbgrader.utils import capture_log
 
@@ -255,7 +263,9 @@ class Course:
                 self._explain_refusal(outcome)
             fresh = scratch / self.assignment / f"{self.assignment}.ipynb"
             if _labels(fresh) != _labels(self.release):
-                raise GradingError(f"release/{self.assignment} is not what its source gives now: build it again")
+                raise GradingError(
+                    f"release/{self.assignment} is not what its source gives now: build it again"
+                )
 
     @contextlib.contextmanager
     def _scratch(self):
@@ -267,9 +277,10 @@ class Course:
         told = outcome.get("log", "") + outcome["error"]
         if "Cannot add or remove cells" in told or "there are submissions associated" in told:
             raise GradingError(
-                f"{self.assignment} has graded cells that it did not have, or lacks some that it had, when submissions were "
-                "graded. Either give the source its former cell ids back and build again, or export the scores, forget "
-                f"them with `nbgrader db assignment remove {self.assignment} --force`, and grade everybody again."
+                f"{self.assignment} has graded cells that it did not have, or lacks some that it had, when "
+                "submissions were graded. Either give the source its former cell ids back and build again, "
+                "or export the scores, forget them with "
+                f"`nbgrader db assignment remove {self.assignment} --force`, and grade everybody again."
             )
         raise GradingError(f"nbgrader could not read the source of {self.assignment}:\n{told.strip()}")
 
@@ -280,22 +291,26 @@ class Course:
             cells = sorted([c.name, c.cell_type, c.locked, c.source] for c in notebook.source_cells)
             points = sorted([c.name, c.max_score] for c in notebook.grade_cells)
         reference = self.executor.reference_sources(self.assignment)
-        key = self.ledger.key({"cells": cells, "points": points, "reference": reference}, self.executor.limits())
+        key = self.ledger.key(
+            {"cells": cells, "points": points, "reference": reference}, self.executor.limits()
+        )
         return hashlib.sha256((key + _hash(self.release)).encode()).hexdigest()
 
-    # --- one submission ------------------------------------------------------------------------------------------
+    # --- one submission ---
 
-    def guard(self, student, step):
+    def guard(self, student, step, *arguments):
         """Do one step for one student; whatever goes wrong becomes a status, and the class goes on."""
         from autograder.preprocessors import RunFailed
 
         try:
-            return step()
+            return step(*arguments)
         except (Rejected, RunFailed) as reason:
             return self.fail(student, str(reason), getattr(reason, "notes", []))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self._log(student)
-            return self.fail(student, f"the autograder met an error of its own ({type(error).__name__}: {error})")
+            return self.fail(
+                student, f"the autograder met an error of its own ({type(error).__name__}: {error})"
+            )
 
     def fail(self, student, reason, notes=()):
         """Put on record that a submission was not graded. The database is left as it was."""
@@ -318,7 +333,7 @@ class Course:
             file.write(f"--- {_now()} {student!r}\n{traceback.format_exc()}\n")
 
     def prepare(self, student, force):
-        """Take a submission in. Gives its status if it was graded before and nothing changed, else what is to be run."""
+        """Take a submission in: its status if it was graded and nothing changed since, else what to run."""
         _check_name(student)
         staged = self.root / STAGING / student / self.assignment
         source = self.root / "submitted" / student / self.assignment
@@ -345,7 +360,11 @@ class Course:
     def _still_holds(self, status, content):
         student = status["student"]
         page = self.root / "autograded" / student / self.assignment / f"{self.assignment}.ipynb"
-        same = (status.get("state"), status.get("digest"), status.get("version")) == ("graded", content, self.version)
+        same = (status.get("state"), status.get("digest"), status.get("version")) == (
+            "graded",
+            content,
+            self.version,
+        )
         return same and page.is_file() and self._recorded(student)
 
     def _recorded(self, student):
@@ -365,11 +384,11 @@ class Course:
             notebook, resources = self._step(name)(notebook, resources)
         return notebook, resources
 
-    def record(self, submission, result):
-        """Record a run in the gradebook."""
+    def record(self, submission, future):
+        """Record in the gradebook what a run came to."""
         from autograder.preprocessors import RunFailed
 
-        student = submission.student
+        student, result = submission.student, future.result()
         if result["status"] != "ok":
             raise _with_notes(RunFailed(result["reason"]), submission.notes)
         known = self._recorded(student)
@@ -391,7 +410,9 @@ class Course:
         from nbgrader.converters import Autograde
         from nbgrader.utils import capture_log
 
-        coursedir = type(self.coursedir)(config=self.config, assignment_id=self.assignment, student_id=student)
+        coursedir = type(self.coursedir)(
+            config=self.config, assignment_id=self.assignment, student_id=student
+        )
         coursedir.submitted_directory = STAGING
         converter = Autograde(coursedir=coursedir, config=self.config, force=True, create_student=True)
         converter.log = _quiet_log()
@@ -432,7 +453,11 @@ def _cell_status(cell, said, hidden):
 def _reason(said):
     error = said.get("error")
     if error:
-        return error["message"] if error["name"] == "Failed" else f"{error['name']}: {error['message']}".removesuffix(": ")
+        return (
+            error["message"]
+            if error["name"] == "Failed"
+            else f"{error['name']}: {error['message']}".removesuffix(": ")
+        )
     return said.get("stdout", "").strip() or "no answer was given"
 
 
@@ -444,13 +469,14 @@ def _with_notes(error, notes):
 def _check_name(student):
     if not _is_plain_name(student):
         raise Rejected(
-            f"the folder name {student!r} cannot serve as a student's id: it must be printable, of at most 120 characters, "
-            "not begin with a dot, nor begin or end with a space, and hold none of * ? [ ] { } / \\"
+            f"the folder name {student!r} cannot serve as a student's id: it must be printable, of at most "
+            "120 characters, not begin with a dot, nor begin or end with a space, "
+            "and hold none of * ? [ ] { } / \\"
         )
 
 
 def _is_plain_name(student):
-    """Whether a folder name can be a student's id: nbgrader reads ids as patterns, and the database as text."""
+    """Whether a folder name can be a student's id: nbgrader reads ids as patterns, a database as text."""
     try:
         size = len(student.encode())
     except UnicodeEncodeError:
@@ -463,7 +489,11 @@ def _labels(notebook):
     """Label, kind and text of the cells that a release marks."""
     cells = read_json(notebook)["cells"]
     marked = [(cell["metadata"].get("nbgrader", {}), cell) for cell in cells]
-    return [(told["grade_id"], cell["cell_type"], "".join(cell["source"])) for told, cell in marked if "grade_id" in told]
+    return [
+        (told["grade_id"], cell["cell_type"], "".join(cell["source"]))
+        for told, cell in marked
+        if "grade_id" in told
+    ]
 
 
 def _quiet_log():
@@ -478,7 +508,7 @@ def _hash(file):
 
 
 def _now():
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """From what a student handed in to a clean folder that is safe to grade.
 
-Nothing is trusted. Files are opened without following links and only up to a size. Of the notebook only text survives: the
-text of the answers and of the student's own cells, put back into the notebook that was released.
+Nothing is trusted. Files are opened without following links and only up to a size. Of the notebook only
+text survives, that of the answers and of the student's own cells; it is put back into the notebook that was
+released.
 """
 
 import contextlib
@@ -32,7 +33,15 @@ NOTES = 50
 DATA_FILES = ("*.csv", "*.txt", "*.json", "*.npy", "*.npz")
 TIMESTAMP = "timestamp.txt"
 BINDING = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+) *=(?!=)", re.MULTILINE)
-OURS = {"autograder", "gradebook", "course", "tinytorch_ref", "my_tinytorch", "sitecustomize", "usercustomize"}
+OURS = {
+    "autograder",
+    "gradebook",
+    "course",
+    "tinytorch_ref",
+    "my_tinytorch",
+    "sitecustomize",
+    "usercustomize",
+}
 
 
 class Rejected(Exception):
@@ -92,7 +101,7 @@ def _at_most(notes):
     return notes if len(notes) <= NOTES else notes[:NOTES] + [f"… and {len(notes) - NOTES} more notes"]
 
 
-# --- files ---------------------------------------------------------------------------------------------------------
+# --- files ---
 
 
 @contextlib.contextmanager
@@ -120,7 +129,9 @@ def _read(folder, name, limit):
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError as error:
-        raise LeftOut("is a link" if error.errno == errno.ELOOP else f"cannot be opened ({error.strerror})") from None
+        raise LeftOut(
+            "is a link" if error.errno == errno.ELOOP else f"cannot be opened ({error.strerror})"
+        ) from None
     with os.fdopen(handle, "rb") as file:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
@@ -211,7 +222,7 @@ def _write_folder(path, files):
         raise
 
 
-# --- reading a notebook ----------------------------------------------------------------------------------------------
+# --- reading a notebook ---
 
 
 class Cell(NamedTuple):
@@ -231,7 +242,9 @@ def _choose_notebook(names, expected):
     alike = [name for name in others if name.startswith(expected.removesuffix(".ipynb"))]
     for candidates in (others, alike):
         if len(candidates) == 1:
-            return candidates[0], [f"the notebook is called `{_shown(candidates[0])}`; it was taken for `{expected}`"]
+            return candidates[0], [
+                f"the notebook is called `{_shown(candidates[0])}`; it was taken for `{expected}`"
+            ]
     found = ", ".join(_shown(name) for name in others[:5]) or "no notebook at all"
     raise Rejected(f"there is no notebook called {expected}; found: {found}")
 
@@ -254,7 +267,9 @@ def _read_notebook(folder, name):
         raise Rejected("the notebook is nested too deeply to be one") from None
     except ValueError as error:
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise Rejected(f"the notebook is not valid JSON{where}; it may be damaged or only partly uploaded") from None
+        raise Rejected(
+            f"the notebook is not valid JSON{where}; it may be damaged or only partly uploaded"
+        ) from None
 
 
 def _text(value):
@@ -300,7 +315,7 @@ def _cell(raw):
     )
 
 
-# --- putting the answers back into the released notebook -----------------------------------------------------------
+# --- putting the answers back into the released notebook ---
 
 
 class Slot:
@@ -333,7 +348,11 @@ class Slot:
             return [f"cell `{self.label}` is missing; {what}"]
         notes, chosen = [], self.chosen()
         if len(self.claims) > 1:
-            what = "the last one that was worked on was graded" if self.answer else "the released version was used"
+            what = (
+                "the last one that was worked on was graded"
+                if self.answer
+                else "the released version was used"
+            )
             notes.append(f"cell `{self.label}` appears {len(self.claims)} times; {what}")
         if self.locked and chosen.kind == self.kind and not self.same(chosen):
             notes.append(f"cell `{self.label}` was edited; the released version was used")
@@ -345,7 +364,12 @@ class Slot:
     def result(self):
         """The cell for the clean notebook."""
         cell, chosen = copy.deepcopy(self.cell), self.chosen()
-        if chosen is None or self.locked or self.same(chosen) or (not self.answer and chosen.kind != self.kind):
+        if (
+            chosen is None
+            or self.locked
+            or self.same(chosen)
+            or (not self.answer and chosen.kind != self.kind)
+        ):
             return cell
         cell["source"] = chosen.text if self.kind == "code" else defuse(chosen.text)
         cell.pop("attachments", None)
@@ -355,8 +379,9 @@ class Slot:
 def rebuild(submitted, skeleton):
     """The released notebook with the student's text in it.
 
-    Locked cells come from the release. Answers, and the plain cells that a student may change, keep the student's text.
-    The student's own cells follow the cell that they followed. Rebuilding a rebuilt notebook changes nothing.
+    Locked cells come from the release. Answers, and the plain cells that a student may change, keep the
+    student's text. The student's own cells follow the cell that they followed. Rebuilding a rebuilt notebook
+    changes nothing.
 
     Parameters
     ----------
@@ -408,7 +433,9 @@ def _match_by_name(cells, slots, claimed):
     """Give answers that lost their label back to their slots, by the functions and classes they define."""
     claimed, notes = list(claimed), []
     lost = [slot for slot in slots if slot.answer and slot.kind == "code" and not slot.claims]
-    defined = {i: _defined(cell.text) for i, cell in enumerate(cells) if claimed[i] is None and cell.kind == "code"}
+    defined = {
+        i: _defined(cell.text) for i, cell in enumerate(cells) if claimed[i] is None and cell.kind == "code"
+    }
     for slot in lost:
         wanted = _defined(slot.text)
         hits = [i for i, names in defined.items() if wanted and wanted <= names and claimed[i] is None]
@@ -420,7 +447,7 @@ def _match_by_name(cells, slots, claimed):
 
 
 def _defined(source):
-    """Names that a cell binds at its left margin. Found without parsing: hostile text can exhaust Python's parser."""
+    """Names that a cell binds at its left margin, not parsed: hostile text can exhaust Python's parser."""
     return {first or second for first, second in BINDING.findall(source)}
 
 
@@ -473,9 +500,9 @@ def _finish(cells):
 def defuse(markdown):
     """A student's Markdown with nothing in it that a browser would act on.
 
-    It is shown on the instructor's own origin, so HTML, links and images are taken apart by one space each: ``a<b`` reads
-    ``a< b``, which means the same in prose, in mathematics and in code. That asks for no parser, and so can't be fooled by
-    the difference between two parsers. `Entities <https://html.spec.whatwg.org/#character-references>` go the same way.
+    It is shown on the instructor's own origin, so HTML, entities, links and images are taken apart by one
+    space each: ``a<b`` reads ``a< b``, which means the same in prose, in mathematics and in code. That asks
+    for no parser, and so can't be fooled by the difference between two parsers.
 
     Examples
     --------

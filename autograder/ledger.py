@@ -1,7 +1,8 @@
 """The ledger: results of runs, filed by what was run.
 
-The same cells, files, limits and grader give the same result, so a result is looked up before anything is run. A class of
-several hundred can be stopped at any moment: the next run starts from what the ledger holds.
+The same cells, files, limits and grader give the same result, so a result is looked up before anything is
+run. A class of several hundred can be stopped at any moment: the next run starts from what the ledger
+holds.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""nbgrader's steps of grading, with our own where its own are not safe: what nbgrader_config.py puts in their places."""
+"""Steps of grading that nbgrader_config.py puts in the place of nbgrader's own, where those are not safe."""
 
 import base64
 import fnmatch
@@ -26,9 +26,10 @@ class RunFailed(Exception):
 
 
 class RebuildOnRelease(NbGraderPreprocessor):
-    """Puts the student's answers back into the released notebook, as `intake` does, for a plain `nbgrader autograde`.
+    """Puts the student's answers back into the released notebook, as `intake` does.
 
-    nbgrader copies what a link points to, so a folder with a link in it is refused.
+    It is there for a plain `nbgrader autograde`. nbgrader copies what a link points to, so a folder with a
+    link in it is refused.
     """
 
     def preprocess(self, nb, resources):
@@ -46,7 +47,10 @@ class RebuildOnRelease(NbGraderPreprocessor):
 
 
 class DropDuplicates(DeduplicateIds):
-    """Takes the label off a duplicated cell. nbgrader leaves an empty one, which later aborts the whole batch (bug 1083)."""
+    """Takes the label off a duplicated cell.
+
+    nbgrader leaves an empty one, which later aborts the whole batch (bug 1083).
+    """
 
     def preprocess_cell(self, cell, resources, cell_index):
         cell, resources = super().preprocess_cell(cell, resources, cell_index)
@@ -56,17 +60,27 @@ class DropDuplicates(DeduplicateIds):
 
 
 class SplitExecute(NbGraderPreprocessor):
-    """Runs a submission in the split runner, or takes the result from the ledger, and writes the outputs nbgrader scores."""
+    """Runs a submission in the split runner, unless its result is in the ledger, and writes its outputs."""
 
     cell_seconds = Float(10, help="Time for one cell, in seconds.").tag(config=True)
     submission_seconds = Float(120, help="Time for a whole submission, in seconds.").tag(config=True)
     memory_mb = Integer(2048, help="Memory for the student's processes, in megabytes.").tag(config=True)
-    processes = Integer(64, help="How many processes and threads a submission may have at once.").tag(config=True)
+    processes = Integer(64, help="How many processes and threads a submission may have at once.").tag(
+        config=True
+    )
     file_mb = Integer(32, help="Largest file that a submission may write, in megabytes.").tag(config=True)
-    output_kb = Integer(64, help="How much a cell may print, in kilobytes; the rest is dropped.").tag(config=True)
-    sandbox = Unicode("bubblewrap", help="What keeps a submission in; see autograder/sandbox.py.").tag(config=True)
-    data_files = List(Unicode(), DATA_FILES, help="Patterns of data files taken from a submission.").tag(config=True)
-    reference = Dict(help="For each assignment, the files of tinytorch_ref that it may import.").tag(config=True)
+    output_kb = Integer(64, help="How much a cell may print, in kilobytes; the rest is dropped.").tag(
+        config=True
+    )
+    sandbox = Unicode("bubblewrap", help="What keeps a submission in; see autograder/sandbox.py.").tag(
+        config=True
+    )
+    data_files = List(Unicode(), DATA_FILES, help="Patterns of data files taken from a submission.").tag(
+        config=True
+    )
+    reference = Dict(help="For each assignment, the files of tinytorch_ref that it may import.").tag(
+        config=True
+    )
     datasets = List(Unicode(), help="Assignments that may read tinytorch_ref/datasets.").tag(config=True)
 
     def limits(self):
@@ -77,8 +91,8 @@ class SplitExecute(NbGraderPreprocessor):
     def payload(self, nb, resources):
         """What the runner needs to know of a sanitised notebook, as JSON.
 
-        The seed follows from the rest, so that the same work always meets the same random numbers, and nobody knows them
-        before the work is handed in.
+        The seed follows from the rest, so that the same work always meets the same random numbers, and nobody
+        knows them before the work is handed in.
         """
         payload = {
             "cells": [_task(index, cell) for index, cell in enumerate(nb.cells) if cell.cell_type == "code"],
@@ -92,7 +106,11 @@ class SplitExecute(NbGraderPreprocessor):
     def _files(self, folder):
         files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink()]
         wanted = [file for file in files if any(fnmatch.fnmatchcase(file.name, p) for p in self.data_files)]
-        return {file.name: base64.b64encode(file.read_bytes()).decode() for file in wanted if file.name != TIMESTAMP}
+        return {
+            file.name: base64.b64encode(file.read_bytes()).decode()
+            for file in wanted
+            if file.name != TIMESTAMP
+        }
 
     def reference_sources(self, assignment):
         """The part of the reference package that an assignment may import, as ``[[name, text], ...]``."""
@@ -160,7 +178,9 @@ def cell_result(result, index):
 def review(told):
     """Why a person should look at a graded cell; None if nobody needs to."""
     error = told.get("error") or {}
-    mistake = f"the test itself is at fault: {error['message']}" if error.get("name") == "GraderError" else None
+    mistake = (
+        f"the test itself is at fault: {error['message']}" if error.get("name") == "GraderError" else None
+    )
     return told.get("review") or mistake
 
 
@@ -174,7 +194,7 @@ NOT_RUN = {
 
 
 def write_outputs(nb, result):
-    """Write a runner's result into a notebook as outputs, so that nbgrader's own scoring comes to the runner's score."""
+    """Write a result into a notebook as outputs, so that nbgrader's own scoring agrees with it."""
     count = 0
     for index, cell in enumerate(nb.cells):
         if cell.cell_type == "code":
@@ -195,14 +215,16 @@ def _outputs(cell, told, count):
 
 
 def _partial(told, points):
-    """nbgrader takes the points of a partly right cell from its value, and gives full points to a cell without one."""
+    """The value that tells nbgrader the points of a partly right cell; without one it gives all."""
     score = told["score"]
     return None if score is None or score >= points else repr(max(float(score), 0.0))
 
 
 def _error(error):
     lines = [line for line in (error.get("where"), f"{error['name']}: {error['message']}") if line]
-    return new_output("error", ename=error["name"], evalue=error["message"], traceback="\n".join(lines).split("\n"))
+    return new_output(
+        "error", ename=error["name"], evalue=error["message"], traceback="\n".join(lines).split("\n")
+    )
 
 
 class MarkReviews(NbGraderPreprocessor):

@@ -1,14 +1,14 @@
-"""Runs one submission: a pure function from a payload to a result, and a worker process that does so again and again.
+"""Runs one submission: a pure function from payload to result, and a worker process that keeps at it.
 
 payload::
 
-    {"cells": [{"index": 0, "kind": "student" | "setup" | "graded" | "hidden", "grade_id": str | None, "points": float,
-                "source": str}, ...],
+    {"cells": [{"index": 0, "kind": "student" | "setup" | "graded" | "hidden", "grade_id": str | None,
+                "points": float, "source": str}, ...],
      "files": {name: base64},               data files that the submission may read
      "reference": [[name, source], ...],    tinytorch_ref up to the module before
      "data": {name: base64},                optional: other files of tinytorch_ref, such as its data sets
-     "names": [str, ...],                   optional: names that solution cells bind; only these and the names bound by
-                                            setup cells are taken from the submission
+     "names": [str, ...],                   optional: names that solution cells bind; only these and those
+                                            bound by setup cells are taken from the submission
      "seed": int}
 
 result::
@@ -57,8 +57,8 @@ def run_one(payload, limits=None, sandbox="bubblewrap"):
     payload : dict
         See the top of this file.
     limits : dict, optional
-        Any of `DEFAULTS`. Times are in seconds. A cell's time is processor time; by the clock it may take four times
-        as long, so that a busy machine fails nobody.
+        Any of `DEFAULTS`. Times are in seconds. A cell's time is processor time; by the clock it may take
+        four times as long, so that a busy machine fails nobody.
     sandbox : {"bubblewrap", "none"}
         "none" is for submissions that you trust.
 
@@ -167,7 +167,7 @@ class Runner:
         self.close()
 
     def run(self, payload):
-        """The result of one submission. A worker that dies or hangs is replaced, and the submission tried once more."""
+        """The result of one submission. A worker that dies or hangs is replaced, and may try once more."""
         job = json.dumps([payload, self.limits, self.sandbox]).encode() + b"\n"
         for _ in range(2):
             answer = self._exchange(job)
@@ -240,5 +240,7 @@ def serve():
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["--serve"]:
-        sys.exit("usage: python -m autograder.runner --serve   (one JSON job a line in, one JSON result a line out)")
+        sys.exit(
+            "usage: python -m autograder.runner --serve   (a JSON job a line in, a JSON result a line out)"
+        )
     serve()

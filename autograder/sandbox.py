@@ -1,9 +1,10 @@
-"""The closed room in which a submission runs: bubblewrap, or for trusted submissions nothing but a process of its own.
+"""The closed room in which a submission runs: bubblewrap, or for those you trust, only a process of its own.
 
-Inside there are Python, NumPy, the reference package up to the module before, the student's side of the runner, and one
-scratch folder in memory. There is no network, no other process, no home, no course. As root the user id is dropped
-*before* bubblewrap starts, because root in a user namespace keeps root's rights over files; what lies under a private
-home (a pyenv, a virtual environment) is first bind-mounted to where the new user can reach it.
+Inside there are Python, NumPy, the reference package up to the module before, the student's side of the
+runner, and one scratch folder in memory. There is no network, no other process, no home, no course. As root
+the user id is dropped *before* bubblewrap starts, because root in a user namespace keeps root's rights over
+files; what lies under a private home (a pyenv, a virtual environment) is first bind-mounted to where the new
+user can reach it.
 """
 
 import base64
@@ -24,6 +25,7 @@ from pathlib import Path
 import numpy
 
 HERE = Path(__file__).parent
+PREFIX = os.path.realpath(sys.base_prefix)
 STUDENT_FILES = ("__init__.py", "checks.py", "counters.py", "figures.py", "student_side.py", "wire.py")
 SCRATCH_BYTES = 64 << 20
 FIRST_UID, UIDS = 60578, 600  # a range that no distribution gives away
@@ -33,6 +35,8 @@ BOOT = (
 )
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
+    "HOME": "/scratch",
+    "TMPDIR": "/scratch",
     "LANG": "C.UTF-8",
     "PYTHONUTF8": "1",
     "PYTHONHASHSEED": "0",
@@ -55,7 +59,7 @@ class Stage:
     """
 
     def __init__(self, reference, data=()):
-        self._owner = tempfile.TemporaryDirectory(prefix=f"tinytorch-{os.getpid()}-", dir="/run" if _is_root() else None)
+        self._owner = tempfile.TemporaryDirectory(prefix=f"tinytorch-{os.getpid()}-", dir=_reachable_folder())
         self.folder = Path(self._owner.name)
         self.folder.chmod(0o755)
         for name in STUDENT_FILES:
@@ -143,21 +147,32 @@ FLAGS = ["-s", "-S", "-P", "-B"]  # no user site, no site-packages, no current f
 def wrapped(staged, arguments):
     """The command line that runs Python with `arguments` in bubblewrap, whoever we are."""
     sources = _sources()
-    places = {source: str(staged.folder / place) if _is_root() else source for source, place in sources.items()}
-    inside = {"python": sys.base_prefix, "site/numpy": "/box/site/numpy", "site/numpy.libs": "/box/site/numpy.libs"}
+    places = {
+        source: str(staged.folder / place) if _is_root() else source for source, place in sources.items()
+    }
+    inside = {"python": PREFIX, "site/numpy": "/box/site/numpy", "site/numpy.libs": "/box/site/numpy.libs"}
     command = ["bwrap", *_walls()]
     for source, place in sources.items():
         command += ["--ro-bind", places[source], inside[place]]
     for folder in _other_packages():
         command += ["--tmpfs", folder, "--remount-ro", folder]
-    command += ["--ro-bind", f"{staged.folder}/lib", "/box/lib", "--remount-ro", "/", _python(), *FLAGS, *arguments]
+    command += [
+        "--ro-bind",
+        f"{staged.folder}/lib",
+        "/box/lib",
+        "--remount-ro",
+        "/",
+        _python(),
+        *FLAGS,
+        *arguments,
+    ]
     return _as_nobody(command, places) if _is_root() else command
 
 
 def _walls():
-    """Namespaces, system folders, devices, scratch, environment."""
-    walls = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    walls += ["--cap-drop", "ALL", "--hostname", "grader", "--ro-bind", "/usr", "/usr"]
+    """Namespaces, system folders, devices and the scratch folder."""
+    walls = ["--unshare-all", "--unshare-user", *_if_known("--disable-userns"), "--cap-drop", "ALL"]
+    walls += ["--die-with-parent", "--new-session", "--hostname", "grader", "--ro-bind", "/usr", "/usr"]
     for folder in ("/bin", "/lib", "/lib32", "/lib64", "/sbin"):
         if os.path.islink(folder):
             walls += ["--symlink", os.readlink(folder), folder]
@@ -166,10 +181,18 @@ def _walls():
     for name in ("/etc/ld.so.cache", "/etc/alternatives"):
         walls += ["--ro-bind-try", name, name]
     walls += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    walls += ["--size", str(SCRATCH_BYTES), "--tmpfs", "/scratch", "--symlink", "scratch", "/tmp", "--clearenv"]
-    for name, value in (ENVIRONMENT | {"HOME": "/scratch", "TMPDIR": "/scratch"}).items():
-        walls += ["--setenv", name, value]
+    walls += [*_if_known("--size", str(SCRATCH_BYTES)), "--tmpfs", "/scratch", "--symlink", "scratch", "/tmp"]
     return [*walls, "--chdir", "/scratch"]
+
+
+def _if_known(option, *values):
+    """An option that this bubblewrap may be too old for; it only adds to what the others do."""
+    return [option, *values] if option in _bubblewrap_help() else []
+
+
+@functools.cache
+def _bubblewrap_help():
+    return subprocess.run(["bwrap", "--help"], capture_output=True, text=True).stdout
 
 
 def _sources():
@@ -178,14 +201,14 @@ def _sources():
     sources = {str(package): "site/numpy"}
     if (libraries := package.with_name("numpy.libs")).is_dir():
         sources[str(libraries)] = "site/numpy.libs"
-    if not Path(sys.base_prefix).is_relative_to("/usr"):
-        sources[sys.base_prefix] = "python"
+    if not Path(PREFIX).is_relative_to("/usr"):
+        sources[PREFIX] = "python"
     return dict(sorted(sources.items(), key=lambda pair: pair[1]))
 
 
 def _other_packages():
     """Folders of installed packages that /usr and Python's prefix would show; they are covered up."""
-    prefixes = {"/usr", "/usr/local", sys.base_prefix}
+    prefixes = {"/usr", "/usr/local", PREFIX}
     return [found for prefix in prefixes for found in glob.glob(f"{prefix}/lib*/python3*/*-packages")]
 
 
@@ -193,9 +216,21 @@ def _as_nobody(command, places):
     """Mount what the new user cannot reach, drop root, and only then run `command`."""
     mounts = [shlex.join(["mount", "--bind", source, place]) for source, place in places.items()]
     uid = FIRST_UID + os.getpid() % UIDS
-    drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs", "--inh-caps=-all"]
+    drop = [
+        "setpriv",
+        f"--reuid={uid}",
+        f"--regid={uid}",
+        "--clear-groups",
+        "--no-new-privs",
+        "--inh-caps=-all",
+    ]
     script = " && ".join([*mounts, "exec " + shlex.join(drop + command)])
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
+
+
+def _reachable_folder():
+    """Where to put the stage: for root a place that a user without rights can enter, whatever TMPDIR says."""
+    return "/run" if _is_root() and os.path.isdir("/run") else None
 
 
 def _python():
@@ -229,12 +264,23 @@ def available():
     except subprocess.TimeoutExpired:
         return False, "bubblewrap did not start within a minute"
     if tried.returncode:
-        return False, (
-            f"bubblewrap cannot run here: {tried.stderr.strip()[-300:]}. Containers often forbid it: allow user "
-            "namespaces (docker run --security-opt seccomp=unconfined), or choose sandbox='none' in a container "
-            "that holds nothing else"
-        )
+        return False, f"bubblewrap cannot run here: {tried.stderr.strip()[-300:]}. {_permission_hint()}"
     return True, "bubblewrap works"
+
+
+def _permission_hint():
+    try:
+        if Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").read_text().strip() == "1":
+            return (
+                "AppArmor forbids it on this system: give bwrap a profile that allows user namespaces, or "
+                "run sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+            )
+    except OSError:
+        pass
+    return (
+        "Containers often forbid it: allow user namespaces (docker run --security-opt seccomp=unconfined), "
+        "or choose sandbox='none' in a container that holds nothing else"
+    )
 
 
 def _install_hint():
@@ -251,7 +297,8 @@ def _install_hint():
 def other_processes(kind):
     """How many processes and threads outside the sandbox count towards its limit, at most.
 
-    Since Linux 5.14 a user namespace counts its own; before that, and without one, the kernel counts all of a user's.
+    Since Linux 5.14 a user namespace counts its own; before that, and without one, the kernel counts all of a
+    user's.
     """
     release = tuple(int(part) for part in platform.release().split(".")[:2] if part.isdigit())
     if kind != "none" and (_is_root() or release >= (5, 14)):

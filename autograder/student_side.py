@@ -1,12 +1,13 @@
 """The student's side of grading: runs a submission's own cells, then answers questions about what they made.
 
-This program runs in the sandbox and holds no check and no expected value. Cell by cell it runs the notebook; at the
-place of each graded cell it forks a *snapshot*, a copy of the process that waits. When the notebook has run and its
-output has been handed over, the trusted side speaks to the snapshots one by one: it fetches names, calls, reads
-attributes. So no test input can come to the printed output, and what one check changes no other check sees.
+This program runs in the sandbox and holds no check and no expected value. Cell by cell it runs the notebook;
+at the place of each graded cell it forks a *snapshot*, a copy of the process that waits. When the notebook
+has run and its output has been handed over, the trusted side speaks to the snapshots one by one: it fetches
+names, calls, reads attributes. So no test input can come to the printed output, and what one check changes no
+other check sees.
 
-A submission shares this process and may patch all of it. That gains nothing: whatever it sends is decoded as plain
-values, and compared elsewhere.
+A submission shares this process and may patch all of it. That gains nothing: whatever it sends is decoded as
+plain values, and compared elsewhere.
 """
 
 import ast
@@ -18,7 +19,6 @@ import io
 import linecache
 import operator
 import os
-import resource
 import signal
 import socket
 import sys
@@ -39,7 +39,7 @@ class LimitReached(BaseException):
 
 
 def main(descriptors):
-    """Serve one submission over inherited sockets: the first is the notebook's, each other one a snapshot's."""
+    """Serve one submission over inherited sockets: the first is the notebook's, the others the snapshots'."""
     control, *doors = [socket.socket(fileno=int(number)) for number in descriptors.split(",")]
     channel = Channel(control)
     job = decode(*channel.receive(), resolve=None)
@@ -63,6 +63,8 @@ def main(descriptors):
 
 def confine(limits):
     """Lower the limits of this process for good."""
+    import resource  # not on Windows, where this module can still be imported
+
     sizes = {
         resource.RLIMIT_AS: limits["memory_mb"] << 20,
         resource.RLIMIT_FSIZE: limits["file_mb"] << 20,
@@ -100,7 +102,7 @@ def take_snapshot(notebook, doors, control):
         os._exit(0)
 
 
-# --- Running cells ---------------------------------------------------------------------------------------------------
+# --- Running cells ------------------------------------------------------------------------------------------
 
 
 class Notebook:
@@ -152,7 +154,7 @@ class Notebook:
 
 
 def parse_cell(source, filename):
-    """Syntax tree of a cell, and its text; IPython's own lines, which plain Python cannot read, are skipped."""
+    """Syntax tree of a cell, and its text; IPython's own lines, which Python cannot read, are skipped."""
     if source.lstrip().startswith("%%"):
         print(f"[skipped: the cell magic {source.split()[0]}]")
         return ast.parse(""), ""
@@ -196,7 +198,7 @@ class Printed(io.TextIOBase):
 
 
 def describe(problem):
-    """An exception as plain values: names of its classes, message, and places in cells or the reference package."""
+    """An exception as plain values: names of its classes, its message, and where it came from."""
     try:
         single = type(problem) is KeyError and len(problem.args) == 1 and isinstance(problem.args[0], str)
         message = problem.args[0] if single else str(problem)
@@ -229,11 +231,11 @@ def place(filename, line, function="<module>"):
     return f"tinytorch_ref/{filename.partition('/tinytorch_ref/')[2]}, line {line}{inside}"
 
 
-# --- Answering -------------------------------------------------------------------------------------------------------
+# --- Answering ----------------------------------------------------------------------------------------------
 
 
 class Snapshot:
-    """Answers one graded cell's questions. Objects that are not plain values stay here and travel as numbers."""
+    """Answers one graded cell's questions. What is no plain value stays here and travels as a number."""
 
     def __init__(self, channel, notebook):
         self.channel, self.notebook = channel, notebook
@@ -275,7 +277,7 @@ class Snapshot:
         return [self.numbers[id(thing)], type(thing).__name__, callable(thing)]
 
     def drop(self, numbers):
-        """Let go of objects that the trusted side no longer holds, so that their memory is free as in a notebook."""
+        """Let go of what the trusted side has let go, so that memory is freed as in a notebook."""
         for number in numbers:
             del self.numbers[id(self.objects.pop(number))]
 
@@ -376,11 +378,11 @@ OPERATIONS = {
 }
 
 
-# --- No pictures -----------------------------------------------------------------------------------------------------
+# --- No pictures --------------------------------------------------------------------------------------------
 
 
 class Nothing:
-    """Accepts everything and draws nothing. Grading needs no pictures, and importing Matplotlib takes longer than a test."""
+    """Accepts everything and draws nothing: grading needs no pictures, and importing Matplotlib is slow."""
 
     def __init__(self, *arguments, **_):
         self._items = arguments[0] if arguments else ()

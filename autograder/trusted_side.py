@@ -1,8 +1,9 @@
 """The trusted side of grading: runs graded and hidden cells, in which the student's names are proxies.
 
-This process holds the checks and the expected values. What it knows of a submission it learns by asking a snapshot of
-the student's process (see `autograder.student_side`): call this, read that. Answers are plain values, or handles behind
-a `Proxy`. A proxy has no truth value and its ``==`` never yields one, so no object of a submission can call itself equal.
+This process holds the checks and the expected values. What it knows of a submission it learns by asking a
+snapshot of the student's process (see `autograder.student_side`): call this, read that. Answers are plain
+values, or handles behind a `Proxy`. A proxy has no truth value and its ``==`` never yields one, so no object
+of a submission can call itself equal.
 """
 
 import ast
@@ -24,7 +25,7 @@ import weakref
 import numpy as np
 
 from autograder import checks, sandbox
-from autograder.student_side import WALL, Printed, parse_cell, place, places
+from autograder.student_side import WALL, Printed, parse_cell, places
 from autograder.wire import Channel, WireError, decode, encode
 
 GRACE = 1.0  # seconds between asking a cell to stop and killing it
@@ -34,7 +35,7 @@ METERS = ("count", "peak_memory")
 
 
 class Lost(BaseException):
-    """The student's process gave no answer. Not an Exception: a check that expects an error is not passed by it."""
+    """The student's process gave no answer. Not an Exception, so it passes no check that expects an error."""
 
 
 class Died(Exception):
@@ -55,7 +56,8 @@ class Died(Exception):
 def grade(payload, limits, kind, staged, scratch):
     """Run a whole submission; see `autograder.runner.run_one` for payload and result.
 
-    A cell that takes the process down with it is left out in a second run, so that it costs only its own points.
+    A cell that takes the process down with it is left out in a second run, so that it costs only its own
+    points.
     """
     skipped = {}
     for _ in range(2):
@@ -81,7 +83,7 @@ def label(cell):
     return cell.get("grade_id") or str(cell["index"])
 
 
-# --- The student's process -------------------------------------------------------------------------------------------
+# --- The student's process ----------------------------------------------------------------------------------
 
 
 class Submission:
@@ -143,7 +145,9 @@ class Submission:
             {"label": label(cell), "source": self.shown_source(cell, skipped)}
             for cell in self.payload["cells"]
         ]
-        files = {sandbox.safe_name(name): base64.b64decode(data) for name, data in self.payload["files"].items()}
+        files = {
+            sandbox.safe_name(name): base64.b64decode(data) for name, data in self.payload["files"].items()
+        }
         room = self.limits["processes"] + len(self.judged) + sandbox.other_processes(self.kind)
         seed = hashlib.sha256(str(self.seed).encode()).digest()[0]  # not the one that the checks draw from
         return {"cells": shown, "files": files, "limits": self.limits | {"processes": room}, "seed": seed}
@@ -157,7 +161,11 @@ class Submission:
         """The result of a student's cell, from what its process says of it."""
         error = answer["error"]
         if error is not None:
-            error = {"name": text(error["names"][0]), "message": text(error["message"]), "where": text(error["where"])}
+            error = {
+                "name": text(error["names"][0]),
+                "message": text(error["message"]),
+                "where": text(error["where"]),
+            }
         room = 2 * self.limits["output_kb"] << 10
         return {
             "stdout": text(answer["stdout"], room),
@@ -176,12 +184,12 @@ class Submission:
             code = "it closed its connection"
         self.noise.seek(0)
         said = self.noise.read(1 << 16).decode("utf-8", "replace").strip()[-300:]
-        what = f"cell `{label(cell)}` ended the student's process" if cell else "the student's process did not start"
+        what = f"cell `{label(cell)}` ended the student's process" if cell else "the process did not start"
         return f"{what} ({code})" + (f": {said}" if said else "")
 
     @functools.cached_property
     def names(self):
-        """Names that the instructor's solution and setup cells bind, which graded cells may use; None for any."""
+        """Names that solution and setup cells bind, which graded cells may use; None for any."""
         if self.payload.get("names") is None:
             return None
         names = set(self.payload["names"])
@@ -200,7 +208,8 @@ class Submission:
         seconds, memory = self.limits["cell_seconds"], 2 * self.limits["memory_mb"]
         while not select.select([sock or self.control], [], [], PULSE)[0]:
             wall, used = time.monotonic() - self.begun, sandbox.cpu_seconds(self.process.pid)
-            self.used = used if self.used is None else self.used  # /proc is read only for cells that take their time
+            if self.used is None:
+                self.used = used  # read now, as most cells never wait this long
             if used - self.used > seconds + self.extra + GRACE or wall > WALL * seconds + self.extra + GRACE:
                 raise Lost(f"ran longer than {seconds:g} s and could not be interrupted")
             if sandbox.memory_bytes(self.process.pid) > memory << 20:
@@ -241,7 +250,7 @@ class Line:
                 raise Lost(f"the submission {answer['limit']}")
             problem = rebuilt(answer["error"], in_loop=operation == "next")
         except (EOFError, OSError):
-            raise Lost("the student's process ended, or could not be copied, before this check was done") from None
+            raise Lost("the student's process ended, or could not be copied, before this check") from None
         except (WireError, KeyError, TypeError, AttributeError):
             raise Lost("the student's process sent what is not an answer") from None
         raise problem
@@ -251,6 +260,7 @@ class Line:
         proxy = self.proxies.get(number)
         if proxy is None:
             proxy = self.proxies[number] = new_proxy(self, number, name, can_call)
+            self.dropped = [dropped for dropped in self.dropped if dropped != number]
         return proxy
 
 
@@ -285,7 +295,7 @@ def rebuilt(error, in_loop=False):
     return problem
 
 
-# --- Proxies ---------------------------------------------------------------------------------------------------------
+# --- Proxies ------------------------------------------------------------------------------------------------
 
 
 class Peer:
@@ -318,8 +328,8 @@ def typed(kind, value):
 class Proxy:
     """An object in the student's process.
 
-    Attributes, calls, items and arithmetic are asked for there. Reading an attribute by its name always asks, also for
-    ``Tensor.__add__``; Python's own look-ups go to the methods below.
+    Attributes, calls, items and arithmetic are asked for there. Reading an attribute by its name always asks,
+    also for ``Tensor.__add__``; Python's own look-ups go to the methods below.
     """
 
     __slots__ = ("_peer", "__weakref__")
@@ -412,7 +422,7 @@ class Proxy:
         ask(self, "poke", self, index, value)
 
     def __source__(self):
-        """Source of the function, from the cells as they were handed in, not as the student's process tells it."""
+        """Source of the function, from the cells as they were handed in, not as their process tells it."""
         path = peer(self).path
         return source_of(path, peer(self).line.submission.payload["cells"])
 
@@ -435,15 +445,33 @@ def _forward(operation, reflected=False):
 
 def _compare(operation):
     def method(self, other):
+        if issubclass(type(other), np.ndarray) and operation in ("eq", "ne"):
+            raise TypeError("this would hand the expected array to the submission: compare plain values")
         value = ask(self, operation, self, other)
         if issubclass(type(value), Proxy | np.ndarray):
             return value
-        raise TypeError("an object of the submission cannot say whether it equals another: compare plain values")
+        raise TypeError(
+            "an object of the submission cannot say whether it equals another: compare plain values"
+        )
 
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+):
     _bare = _name.strip("_")
     setattr(Proxy, f"__{_bare}__", _forward(_name))
     setattr(Proxy, f"__r{_bare}__", _forward(_name, reflected=True))
@@ -494,15 +522,16 @@ def definitions(tree, prefix=""):
             yield from ((prefix + ast.unparse(target), node) for target in node.targets)
 
 
-# --- Counting from afar ----------------------------------------------------------------------------------------------
+# --- Counting from afar -------------------------------------------------------------------------------------
 
 
 class Meter:
     """``count()`` or ``peak_memory()`` in the student's process, cross-checked from outside.
 
-    The counters run where a submission could patch them, so the kernel's own figures stand beside them. They can't tell
-    12 FLOPs from 13, and counting makes honest code slow (a loop counts a hundred thousand FLOPs a second, or fewer on
-    a slow machine), so only a gross mismatch is reported, for a person to look at: it takes away no points.
+    The counters run where a submission could patch them, so the kernel's own figures stand beside them. They
+    can't tell 12 FLOPs from 13, and counting makes honest code slow (a loop counts a hundred thousand FLOPs a
+    second, or fewer on a slow machine), so only a gross mismatch is reported, for a person to look at: it
+    takes away no points.
     """
 
     SECONDS, FLOPS_A_SECOND = 1.0, 2e4  # five times slower than the slowest honest loop
@@ -540,7 +569,7 @@ class Meter:
         self._line.reviews.append(f"needs review: the count says {count}, the process used {process}")
 
 
-# --- Judging ---------------------------------------------------------------------------------------------------------
+# --- Judging ------------------------------------------------------------------------------------------------
 
 
 class Judge:
@@ -604,10 +633,16 @@ class Judge:
         points = float(self.cell["points"])
         if value is None:
             return points
-        if isinstance(value, bool | np.bool_) or not isinstance(value, float | int | np.floating | np.integer):
-            raise GraderError(f"the last line of a graded cell is {type(value).__name__}, not a number of points")
+        if isinstance(value, bool | np.bool_) or not isinstance(
+            value, float | int | np.floating | np.integer
+        ):
+            raise GraderError(
+                f"the last line of a graded cell is {type(value).__name__}, not a number of points"
+            )
         if not 0 <= value <= points:
-            raise GraderError(f"the last line of a graded cell is {value}, not between 0 and {points:g} points")
+            raise GraderError(
+                f"the last line of a graded cell is {value}, not between 0 and {points:g} points"
+            )
         return float(value)
 
     def explain(self, problem):

@@ -1,8 +1,9 @@
 """The language between the two sides of grading: a JSON header and raw array bytes, never a pickle.
 
-A frame is two lengths, a JSON header, and the bytes of the arrays in the order in which the header names them. What
-arrives is always plain: a subclass of int, list or ndarray loses its methods on the way, so nothing that a submission
-sends can carry behaviour. Whatever is not plain stays where it lives and travels as a *handle*, a number.
+A frame is two lengths, a JSON header, and the bytes of the arrays in the order in which the header names
+them. What arrives is always plain: a subclass of int, list or ndarray loses its methods on the way, so
+nothing that a submission sends can carry behaviour. Whatever is not plain stays where it lives and travels as
+a *handle*, a number.
 
 In the header, None, bool, str and int stand for themselves; everything else is an object with one key:
 
@@ -21,7 +22,13 @@ import json
 import struct
 
 import numpy as np
-from numpy import asarray, frombuffer, generic, ndarray, str_  # ours to keep: counters exchange those in np while they count
+from numpy import (
+    asarray,
+    frombuffer,
+    generic,
+    ndarray,
+    str_,
+)  # ours to keep: counters exchange those in np while they count
 
 HEADER_BYTES = 8 << 20
 BODY_BYTES = 128 << 20
@@ -34,7 +41,11 @@ DTYPES = tuple(np.dtype(code) for code in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8
 _BY_NAME = {dtype.name: dtype for dtype in DTYPES}
 _KINDS = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict)}
 _KINDS |= {"np." + dtype.name: dtype.type for dtype in DTYPES}
-_KINDS |= {name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+_KINDS |= {
+    name: kind
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, Exception)
+}
 _KIND_NAMES = {kind: name for name, kind in _KINDS.items()}
 
 

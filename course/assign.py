@@ -24,7 +24,7 @@ def release_files(course, item, solved):
     Returns
     -------
     dict of str to bytes
-        Content by path inside the folder: the notebook, and other files of the source folder such as pictures.
+        Content by path inside the folder: the notebook, and other files of the source such as pictures.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Build the course: from the instructors' notebooks to the students' notebooks and the reference package.
 
-For each module, in order: read the script, check its style, run it, let nbgrader make the release, look for leaks,
-score the solution and the blank release, and only then replace the files in `release/` and `tinytorch_ref/`.
+For each module, in order: read the script, check its style, run it, let nbgrader make the release, look for
+leaks, score the solution and the blank release, and only then replace the files in `release/` and
+`tinytorch_ref/`.
 """
 
 import hashlib
@@ -15,7 +16,9 @@ from course.layout import CourseError, find_course, find_item, replace_files
 from course.use import OVERLAY
 
 HERE = Path(__file__).resolve().parent
-BUILDER = [HERE / f"{name}.py" for name in "assign build cells execute notebook package style use verify".split()]
+BUILDER = [
+    HERE / f"{name}.py" for name in "assign build cells execute notebook package style use verify".split()
+]
 BUILDER += [HERE.parent / "autograder" / name for name in ("checks.py", "counters.py", "figures.py")]
 
 
@@ -82,7 +85,8 @@ def _chosen(course, ids):
 
 def _build_one(course, item, force, say):
     stamp = _stamp(course, item)
-    if not force and _recorded(course).get(item.id) == stamp | {"made": _made(course, item)}:
+    before = _recorded(course).get(item.id, {}).get("stamp")
+    if not force and before == stamp | {"made": _made(course, item)}:
         say(f"{item.id}: up to date")
         return Built(item, None)
     solved = _read(course, item)
@@ -94,10 +98,10 @@ def _build_one(course, item, force, say):
     replace_files(files)
     for path in _left_over(course, item, files):
         path.unlink()
-    _record(course, item, stamp | {"made": _made(course, item)})
+    _record(course, item, {"stamp": stamp | {"made": _made(course, item)}, "run": run._asdict()})
     for note in style.notes(cells(solved)):
         say(f"{item.id}: note: {note}")
-    say(f"{item.id}: built; the solution runs in {run.seconds:.1f} s, {run.peak_bytes / 2**20:.0f} MiB at most")
+    say(f"{item.id}: built; it runs in {run.seconds:.1f} s, {run.peak_bytes / 2**20:.0f} MiB at most")
     return Built(item, run)
 
 
@@ -105,7 +109,9 @@ def _read(course, item):
     """The instructor's notebook, which keeps to the style."""
     solved = notebook.read_script(course.source(item).read_text(encoding="utf-8"))
     if found := style.complaints(cells(solved), item):
-        raise CourseError("\n".join([f"{item.id} does not keep to the style:", *(f"  {line}" for line in found)]))
+        raise CourseError(
+            "\n".join([f"{item.id} does not keep to the style:", *(f"  {line}" for line in found)])
+        )
     return solved
 
 
@@ -174,6 +180,6 @@ def _recorded(course):
         return {}
 
 
-def _record(course, item, stamp):
-    text = json.dumps(_recorded(course) | {item.id: stamp}, indent=1, sort_keys=True)
+def _record(course, item, entry):
+    text = json.dumps(_recorded(course) | {item.id: entry}, indent=1, sort_keys=True)
     replace_files({course.state / "build.json": text.encode()})

@@ -1,4 +1,4 @@
-"""Run a student's notebook on the student's own machine, and say which checks pass, and why the others do not.
+"""Run a student's notebook on the student's own machine: which checks pass, and why the others do not.
 
 The notebook runs in a fresh interpreter, started on this same file: one namespace, cell after cell.
 """
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from course import cells
-from course.layout import CourseError
 
 CELL_SECONDS = 30
 GRACE_SECONDS = 5
@@ -71,7 +70,9 @@ def check(course, item, notebook=None, seconds=CELL_SECONDS):
 
 def _is_check(cell):
     """Whether a cell is a visible check: nothing but comments is left of a hidden test in a release."""
-    return cell.graded and any(line.strip() and not line.lstrip().startswith("#") for line in cell.source.splitlines())
+    return cell.graded and any(
+        line.strip() and not line.lstrip().startswith("#") for line in cell.source.splitlines()
+    )
 
 
 def _deleted(course, item, own):
@@ -124,7 +125,8 @@ def run(code, folder, root, seconds):
     Returns
     -------
     dict of int to dict
-        By the index of each cell that was begun: "error" (str, empty if none), "score" (float or None), "printed".
+        By the index of each cell that was begun: "error" (str, empty if none), "score" (float or None),
+        "printed" (str).
     """
     with tempfile.TemporaryDirectory(prefix="tinytorch-") as scratch:
         task, answers = Path(scratch) / "task.json", Path(scratch) / "answers"
@@ -139,7 +141,11 @@ def run(code, folder, root, seconds):
         }
         process = subprocess.Popen(
             [sys.executable, "-m", "course.check", str(task), str(answers)],
-            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             _wait(process, answers, seconds + GRACE_SECONDS)
@@ -167,11 +173,14 @@ def _read_answers(answers, seconds):
         results[answer.pop("index")] = answer
     for answer in results.values():
         if answer.pop("begun", False):
-            answer["error"] = f"It ended Python, or took more than {seconds:g} s and could not be interrupted."
+            answer["error"] = (
+                f"It ended Python, or took more than {seconds:g} s and could not be interrupted."
+            )
     return results
 
 
 # The other end: the child, which runs the cells.
+
 
 def _child(task, answers):
     """Run the cells of the file `task`, and append one line to the file `answers` as each begins and ends."""
@@ -244,7 +253,9 @@ def _explain(raised, filename):
     text = f"{type(raised).__name__}: {raised}".rstrip(": ")
     if isinstance(raised, SyntaxError):
         return f"{type(raised).__name__}: {raised.msg} (line {raised.lineno})"
-    lines = [frame.lineno for frame in traceback.extract_tb(raised.__traceback__) if frame.filename == filename]
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(raised.__traceback__) if frame.filename == filename
+    ]
     return f"{text} (line {lines[-1]})" if lines else text
 
 

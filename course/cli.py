@@ -1,6 +1,7 @@
-"""`tinytorch`: the course on the command line. Each command is thin; what it does lives in a module of its own."""
+"""`tinytorch`: the course on the command line. What a command does lives in a module of its own."""
 
 import contextlib
+import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -13,8 +14,11 @@ from course.student_cli import Word, app, console, enter_course, main, plain, ta
 __all__ = ["app", "main"]
 
 INSTRUCTOR = "Running the course"
+NO_SANDBOX = "Without a sandbox, each submission can read, change and send away whatever you can."
 
-Words = Annotated[Optional[list[str]], typer.Argument(metavar="[NN]...", help="Modules or milestones; all if none.")]
+Words = Annotated[
+    Optional[list[str]], typer.Argument(metavar="[NN]...", help="Modules or milestones; all if none.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Do it again even where nothing changed.")]
 
 
@@ -31,7 +35,9 @@ def build(words: Words = None, force: Force = False):
 
 
 @app.command(rich_help_panel=INSTRUCTOR)
-def release(word: Word, to: Annotated[Path, typer.Option("--to", metavar="DIR|ZIP", help="Where to write it.")]):
+def release(
+    word: Word, to: Annotated[Path, typer.Option("--to", metavar="DIR|ZIP", help="Where to write it.")]
+):
     """Write what a student gets for a module: a new folder, or a zip file."""
     from course import handout
 
@@ -43,9 +49,15 @@ def release(word: Word, to: Annotated[Path, typer.Option("--to", metavar="DIR|ZI
 @app.command(rich_help_panel=INSTRUCTOR)
 def grade(
     word: Word,
-    student: Annotated[Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")] = None,
-    jobs: Annotated[Optional[int], typer.Option("--jobs", min=1, help="How many at once; by default one a core.")] = None,
-    sandbox: Annotated[bool, typer.Option("--sandbox/--no-sandbox", help="Shut submissions in, or trust them.")] = True,
+    student: Annotated[
+        Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")
+    ] = None,
+    jobs: Annotated[
+        Optional[int], typer.Option("--jobs", min=1, help="How many at once; by default one a core.")
+    ] = None,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox/--no-sandbox", help="Shut submissions in, or trust them.")
+    ] = True,
     force: Force = False,
 ):
     """Grade what was handed in under submitted/ID/NN_name/; only what changed is run again.
@@ -58,12 +70,21 @@ def grade(
     item = find_item(word)
     import_nbgrader_quickly()
     grading = grading_module()
+    if sandbox:
+        _refuse_without_sandbox(course)
+    else:
+        print(NO_SANDBOX, file=sys.stderr)
     try:
         with progress(len(student or grading.submitted(item.id, course.root))) as advance:
             statuses = grading.grade(
-                item.id, students=student or None, jobs=jobs, sandbox=None if sandbox else "none", force=force,
-                progress=advance, root=course.root,
-            )  # fmt: skip
+                item.id,
+                students=student or None,
+                jobs=jobs,
+                sandbox=None if sandbox else "none",
+                force=force,
+                progress=advance,
+                root=course.root,
+            )
     except grading.GradingError as error:
         raise CourseError(str(error)) from None
     failed = [status for status in statuses if status.state != "graded"]
@@ -73,6 +94,16 @@ def grade(
     for status in failed:
         print(f"{status.student}: failed to grade, because {status.reason}")
     raise typer.Exit(1 if failed or not statuses else 0)
+
+
+def _refuse_without_sandbox(course):
+    """Say what to install before a whole class fails for the same reason."""
+    from autograder.sandbox import available
+    from course.assign import configuration
+
+    works, why = available()
+    if not works and configuration(course, course.root).SplitExecute.sandbox != "none":
+        raise CourseError(f"No sandbox: {why}.\nOr trust every submission, with --no-sandbox. {NO_SANDBOX}")
 
 
 def grading_module():
@@ -100,7 +131,9 @@ def progress(total):
 @app.command(rich_help_panel=INSTRUCTOR)
 def feedback(
     word: Word,
-    student: Annotated[Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")] = None,
+    student: Annotated[
+        Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")
+    ] = None,
 ):
     """Write each student's feedback page to feedback/ID/NN_name/."""
     from gradebook.location import import_nbgrader_quickly
@@ -121,7 +154,9 @@ def feedback(
 @app.command(rich_help_panel=INSTRUCTOR)
 def grades(
     words: Words = None,
-    csv: Annotated[Optional[Path], typer.Option("--csv", metavar="FILE", help="Write them to a file instead.")] = None,
+    csv: Annotated[
+        Optional[Path], typer.Option("--csv", metavar="FILE", help="Write them to a file instead.")
+    ] = None,
     reasons: Annotated[bool, typer.Option("--reasons", help="Say why each point was lost.")] = False,
 ):
     """Show the scores of a class, or write them to a CSV file."""

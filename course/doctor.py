@@ -40,7 +40,9 @@ def examine(course):
 def _python():
     version = sys.version.split()[0]
     if sys.version_info < (3, 11):
-        return Finding("Python", "wrong", version, "Install Python 3.11 or newer, and make the .venv with it.")
+        return Finding(
+            "Python", "wrong", version, "Install Python 3.11 or newer, and make the .venv with it."
+        )
     return Finding("Python", "ok", f"{version} ({sys.executable})")
 
 
@@ -48,10 +50,14 @@ def _versions(course):
     """Installed versions against the lock, or against the pins of a hand-out."""
     name = next((n for n in ("requirements.lock", "requirements.txt") if (course.root / n).exists()), None)
     if name is None:
-        return Finding("Packages", "wrong", "no requirements.lock", "Restore it from the course's repository.")
+        return Finding(
+            "Packages", "wrong", "no requirements.lock", "Restore it from the course's repository."
+        )
     text = (course.root / name).read_text(encoding="utf-8")
     pins = dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", text, re.MULTILINE))
-    wrong = [problem for package in MATTERS if package in pins and (problem := _version(package, pins[package]))]
+    wrong = [
+        problem for package in MATTERS if package in pins and (problem := _version(package, pins[package]))
+    ]
     if wrong:
         return Finding("Packages", "wrong", ", ".join(wrong), f"{sys.executable} -m pip install -r {name}")
     return Finding("Packages", "ok", f"as in {name}")
@@ -71,7 +77,9 @@ def _kernel():
     try:
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
     except ImportError:
-        return Finding("Kernel", "wrong", "jupyter_client is missing", f"{sys.executable} -m pip install jupyterlab")
+        return Finding(
+            "Kernel", "wrong", "jupyter_client is missing", f"{sys.executable} -m pip install jupyterlab"
+        )
     try:
         command = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except NoSuchKernel:
@@ -87,12 +95,16 @@ def _scripts():
     here = Path(sys.executable).parent
     missing = [name for name in ("alembic", "jupyter") if not shutil.which(name, path=str(here))]
     if missing:
-        return Finding("PATH", "wrong", f"{' and '.join(missing)} not in {here}", "Install the packages of the lock.")
+        return Finding(
+            "PATH", "wrong", f"{' and '.join(missing)} not in {here}", "Install the packages of the lock."
+        )
     others = [name for name in ("alembic", "jupyter") if _folder_of(name) != here]
     if others:
         cure = f"Only for plain nbgrader commands: put {here} first on PATH (activate the .venv)."
         return Finding("PATH", "note", f"a plain {' or '.join(others)} is not this Python's", cure)
-    return Finding("PATH", "ok", f"begins with {here}" if _first_on_path(here) else f"finds the scripts in {here}")
+    return Finding(
+        "PATH", "ok", f"begins with {here}" if _first_on_path(here) else f"finds the scripts in {here}"
+    )
 
 
 def _folder_of(name):
@@ -108,7 +120,11 @@ def _sandbox():
     from autograder import sandbox
 
     ready, why = sandbox.available()
-    return Finding("Sandbox", "ok", why) if ready else Finding("Sandbox", "wrong", "none: submissions run open", why)
+    return (
+        Finding("Sandbox", "ok", why)
+        if ready
+        else Finding("Sandbox", "wrong", "none: submissions run open", why)
+    )
 
 
 def _gradebook(course):
@@ -120,7 +136,12 @@ def _gradebook(course):
     file = Path(url.removeprefix("sqlite:///"))
     if os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK)):
         return Finding("Gradebook", "ok", f"{file} can be written")
-    return Finding("Gradebook", "wrong", f"{file} cannot be written", f"Give yourself the right to write in {file.parent}.")
+    return Finding(
+        "Gradebook",
+        "wrong",
+        f"{file} cannot be written",
+        f"Give yourself the right to write in {file.parent}.",
+    )
 
 
 def _server(url):
@@ -131,4 +152,6 @@ def _server(url):
             return Finding("Gradebook", "ok", "the database server of TINYTORCH_GRADEBOOK answers")
     except Exception as error:
         cure = "Look at the address in TINYTORCH_GRADEBOOK, its driver, and whether the server runs."
-        return Finding("Gradebook", "wrong", f"the database server does not answer ({type(error).__name__})", cure)
+        return Finding(
+            "Gradebook", "wrong", f"the database server does not answer ({type(error).__name__})", cure
+        )

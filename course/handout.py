@@ -104,13 +104,19 @@ def contents(course, item):
 
 def _files(folder):
     paths = sorted(folder.rglob("*")) if folder.exists() else []
-    return [path for path in paths if path.is_file() and not {".ipynb_checkpoints", "__pycache__"} & set(path.parts)]
+    return [
+        path
+        for path in paths
+        if path.is_file() and not {".ipynb_checkpoints", "__pycache__"} & set(path.parts)
+    ]
 
 
 def _texts(course, item):
     pins = pinned((course.root / "requirements.lock").read_text(encoding="utf-8"))
     word = f"{item.number:02d}" if isinstance(item, catalog.Module) else str(item.year)
-    version = re.search(r'^version = "(.+)"', (course.root / "pyproject.toml").read_text(encoding="utf-8"), re.M)[1]
+    version = re.search(
+        r'^version = "(.+)"', (course.root / "pyproject.toml").read_text(encoding="utf-8"), re.M
+    )[1]
     dependencies = ", ".join(f'"{name}"' for name in PACKAGES)
     number = word if isinstance(item, catalog.Module) else f"a milestone after module {item.after:02d}"
     return {

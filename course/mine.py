@@ -45,7 +45,9 @@ def package_own(course, item, notebook=None):
             sources.append(source)
         except SyntaxError as error:
             warnings.append(f"{cell.where} is left out: {error.msg} (line {error.lineno}).")
-    text = package.module_text(sources, note=f"Packaged from {path.name} by `tinytorch package {item.number:02d}`.")
+    text = package.module_text(
+        sources, note=f"Packaged from {path.name} by `tinytorch package {item.number:02d}`."
+    )
     _refuse_broken(course, item, text, warnings)
     target = course.mine / f"{item.file}.py"
     replace_files({target: text.encode("utf-8")})
@@ -53,10 +55,12 @@ def package_own(course, item, notebook=None):
 
 
 def _exported(course, item, own):
-    """The cells that make the module: those tagged so, or that are so in the released notebook, tags being easily lost."""
+    """The cells tagged export, here or in the released notebook: tags are easily lost."""
     released = cells.read(course.release(item)) if course.release(item).exists() else []
     known = {name for cell in released if cell.exported for name in (cell.grade_id, cell.id) if name}
-    return [cell for cell in own if cell.kind == "code" and (cell.exported or {cell.grade_id, cell.id} & known)]
+    return [
+        cell for cell in own if cell.kind == "code" and (cell.exported or {cell.grade_id, cell.id} & known)
+    ]
 
 
 def _refuse_broken(course, item, text, warnings):
@@ -68,7 +72,10 @@ def _refuse_broken(course, item, text, warnings):
     )
     done = subprocess.run(
         [sys.executable, "-X", "utf8", "-c", program, item.file],
-        input=text.encode("utf-8"), cwd=course.root, capture_output=True, timeout=120,
+        input=text.encode("utf-8"),
+        cwd=course.root,
+        capture_output=True,
+        timeout=120,
     )
     if done.returncode:
         lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines() or ["Python ended."]

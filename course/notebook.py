@@ -52,7 +52,7 @@ def to_bytes(notebook):
 def settle(notebook):
     """Give a notebook the metadata and cell ids that depend on its content only; changes and returns it.
 
-    A cell's id is its nbgrader id, else its number among the others. Traces of the tool that made the notebook go.
+    A cell's id is its nbgrader id, else its number among the others. Traces of other tools go.
     """
     import nbformat
 

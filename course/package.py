@@ -29,8 +29,8 @@ class Piece(NamedTuple):
 def module_text(sources, note=""):
     """The source of a module from the sources of its cells, in order.
 
-    Imports are gathered on top, and those that nothing uses are left out. Solution markers, hints in docstrings
-    and lines that only show something go. `__all__` lists the public names that the module defines.
+    Imports are gathered on top, and those that nothing uses are left out. Solution markers, hints and lines
+    that only show something go. `__all__` lists the public names that the module defines.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _docstring_nodes(tree):
 
 
 def _belongs(node):
-    """Whether a top-level statement is part of the module: not an import, nor there only to show something."""
+    """Whether a top-level statement is part of the module: no import, nor there only to show something."""
     if isinstance(node, (ast.Import, ast.ImportFrom, ast.Pass)):
         return False
     if not isinstance(node, ast.Expr):
@@ -143,7 +143,7 @@ def _root_name(node):
 
 
 def _pieces(source, nodes):
-    """The statements as text, each with its decorators and with the comment lines that touch it from above."""
+    """The statements as text, each with its decorators and the comment lines that touch it from above."""
     lines, done = source.split("\n"), 0
     for node in nodes:
         if node.lineno <= done:  # the second statement of a line: its text has been taken
@@ -171,7 +171,7 @@ def _join(pieces):
 
 
 def _import_block(nodes, body):
-    """The used imports, each once: the standard library, other people's packages, ours; as written within each."""
+    """The used imports, each once: the standard library, other people's packages, ours."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     groups = {0: [], 1: [], 2: [], 3: []}
     for node in nodes:

@@ -60,7 +60,9 @@ def table(*columns, **options):
 
     made = Table(box=box.SIMPLE_HEAD, **options)
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+        made.add_column(
+            column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold"
+        )
     return made
 
 
@@ -97,7 +99,8 @@ def check(word: Word, notebook: Notebook = None):
 @app.command(rich_help_panel=STUDENT)
 def package(word: Word, notebook: Notebook = None):
     """Put the code of your notebook into my_tinytorch/, as a module that later notebooks can import."""
-    from course import mine, use as using
+    from course import mine
+    from course import use as using
 
     course, before = enter_course()
     packaged = mine.package_own(course, find_item(word), notebook and before / notebook)
@@ -140,7 +143,13 @@ def _print_origins(course):
     from course import use as using
 
     whose, because = using.chosen(course)
-    rows = table("Module", "Whose", "File", title=f"Imports of tinytorch_ref: {whose} ({because})", title_justify="left")
+    rows = table(
+        "Module",
+        "Whose",
+        "File",
+        title=f"Imports of tinytorch_ref: {whose} ({because})",
+        title_justify="left",
+    )
     found = [origin for origin in using.origins(course) if origin.whose != "missing"]
     for origin in found:
         path = Path(origin.path).relative_to(course.root)

@@ -40,7 +40,11 @@ def notes(cells):
     -------
     list of str
     """
-    wide = [cell.where for cell in cells if cell.kind == "code" and any(_wide(line) for line in cell.source.split("\n"))]
+    wide = [
+        cell.where
+        for cell in cells
+        if cell.kind == "code" and any(_wide(line) for line in cell.source.split("\n"))
+    ]
     return [f"lines longer than {WIDTH} characters in {len(wide)} cells, first in {wide[0]}"] if wide else []
 
 

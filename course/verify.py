@@ -24,7 +24,9 @@ def verify(course, item, solved, released):
     """
     graded = [cell for cell in cells(solved) if cell.graded]
     full, none = _scores(course, item, [solved, _blank(solved, released)])
-    wrong = [f"  {cell.where}: the solution loses {_lost(cell, full)}" for cell in graded if _lost(cell, full)]
+    wrong = [
+        f"  {cell.where}: the solution loses {_lost(cell, full)}" for cell in graded if _lost(cell, full)
+    ]
     wrong += [f"  {cell.where}: gives points to a blank notebook" for cell in graded if none[cell.index][0]]
     if wrong:
         raise CourseError("\n".join([f"{item.id}: graded as a student's work would be,", *wrong]))
@@ -32,7 +34,9 @@ def verify(course, item, solved, released):
 
 def _lost(cell, scores):
     score, reason = scores[cell.index]
-    return f"{cell.points - score:g} of {cell.points:g} points\n      {reason}" if score != cell.points else ""
+    return (
+        f"{cell.points - score:g} of {cell.points:g} points\n      {reason}" if score != cell.points else ""
+    )
 
 
 def _blank(solved, released):
@@ -63,7 +67,9 @@ def _read(item, notebook, result):
 
     if result["status"] != "ok":
         raise CourseError(f"{item.id}: the runner says: {result['reason']}")
-    return {cell.index: _score(cell, cell_result(result, cell.index)) for cell in cells(notebook) if cell.graded}
+    return {
+        cell.index: _score(cell, cell_result(result, cell.index)) for cell in cells(notebook) if cell.graded
+    }
 
 
 def _score(cell, told):

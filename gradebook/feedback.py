@@ -17,14 +17,17 @@ from gradebook.tables import cells
 
 IMAGES = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8\xff"}
 TAGS = nh3.ALLOWED_TAGS | {"figure", "figcaption", "section"} - {"map", "area"}
-LOCAL_IMAGE = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]+|(?![a-zA-Z][a-zA-Z0-9+.-]*:|//|\\)[^\\]+")
+LOCAL_IMAGE = re.compile(
+    r"data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]+|(?![a-zA-Z][a-zA-Z0-9+.-]*:|//|\\)[^\\]+"
+)
 
 
 def clean_markdown(source):
     """HTML of a Markdown text, by an allow-list.
 
-    Tables, code, links, mathematics and images that come with the page stay; scripts, handlers, frames, forms and anything
-    fetched from elsewhere go. nbconvert uses this in place of its own filter, for feedback pages and in formgrader.
+    Tables, code, links, mathematics and images that come with the page stay; scripts, handlers, frames,
+    forms and anything fetched from elsewhere go. nbconvert uses this in place of its own filter, for
+    feedback pages and in formgrader.
 
     Parameters
     ----------
@@ -54,7 +57,7 @@ def _keep_local_images(tag, name, value):
 
 
 class Step(NbGraderPreprocessor):
-    """A step of making a feedback page; HTMLExporter sets this option on every one and warns where it is missing."""
+    """A step of making a feedback page; HTMLExporter warns of steps that lack the option below."""
 
     display_data_priority = List(help="Kinds of output, the preferred ones first.").tag(config=True)
 
@@ -72,7 +75,7 @@ class HideHiddenTests(Step, ClearHiddenTests):
         lost = told["points"] - (told["score"] or 0)
         if lost <= 0:
             return "Passed."
-        return f"Lost {lost:g} of {told['points']:g} points. What it tests is in the first line; the tests stay hidden."
+        return f"Lost {lost:g} of {told['points']:g} points. The first line says what is tested."
 
 
 class PlainOutputs(Step):
@@ -108,7 +111,11 @@ class ShowNotes(Step):
     def preprocess(self, nb, resources):
         names = resources["nbgrader"]
         status = read_status(Path.cwd(), names["assignment"], names["student"])
-        waiting = [cell.cell for cell in cells(names["assignment"], names["student"], Path.cwd()) if cell.needs_manual]
+        waiting = [
+            cell.cell
+            for cell in cells(names["assignment"], names["student"], Path.cwd())
+            if cell.needs_manual
+        ]
         lines = _notes(status or {}, waiting)
         if lines:
             nb.cells.insert(0, new_markdown_cell("\n".join(lines)))
@@ -121,7 +128,9 @@ def _notes(status, waiting):
         lines += ["**The latest submission could not be graded.** This page shows an earlier one.", ""]
         lines += [f"- {_literal(status.get('reason', ''))}", ""]
     if status.get("notes"):
-        lines += ["**About your submission**", ""] + [f"- {_literal(note)}" for note in status["notes"]] + [""]
+        lines += (
+            ["**About your submission**", ""] + [f"- {_literal(note)}" for note in status["notes"]] + [""]
+        )
     if waiting:
         labels = ", ".join(f"`{label}`" for label in waiting)
         lines += [f"**Not all points are in yet.** Still to be looked at by a person: {labels}.", ""]
@@ -131,7 +140,10 @@ def _notes(status, waiting):
 def _literal(text):
     """Text that Markdown shows as it stands, but for `code` in backticks."""
     parts = text.replace("\n", " ").split("`")
-    plain = [re.sub(r"([\\*_\[\]<>&$#|~])", r"\\\1", part) if i % 2 == 0 else f"`{part}`" for i, part in enumerate(parts)]
+    plain = [
+        re.sub(r"([\\*_\[\]<>&$#|~])", r"\\\1", part) if i % 2 == 0 else f"`{part}`"
+        for i, part in enumerate(parts)
+    ]
     return "".join(plain)
 
 
@@ -163,7 +175,7 @@ def feedback(assignment, students=None, root=None):
         try:
             failed = status.get("state") == "failed"
             pages[student] = _failure_page(root, assignment, student, status) if failed else write(student)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             pages[student] = error
     return pages
 
@@ -197,7 +209,9 @@ def _failure_page(root, assignment, student, status):
     page = root / "feedback" / student / assignment / f"{assignment}.html"
     reason = html.escape(status.get("reason", ""))
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in status.get("notes", []))
-    text = FAILURE.format(assignment=html.escape(assignment), reason=reason, notes=f"<ul>{notes}</ul>" if notes else "")
+    text = FAILURE.format(
+        assignment=html.escape(assignment), reason=reason, notes=f"<ul>{notes}</ul>" if notes else ""
+    )
     write_whole(page, text.encode())
     return page
 
@@ -208,7 +222,9 @@ FAILURE = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{assignment}: not graded</title>
-<style>body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 3em auto; padding: 0 1em; }}</style>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 3em auto; padding: 0 1em; }}
+</style>
 </head>
 <body>
 <h1>{assignment}: not graded yet</h1>

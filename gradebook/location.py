@@ -35,7 +35,10 @@ def find_root(start=None):
 
 def database_url(root):
     """URL of nbgrader's database; the environment variable TINYTORCH_GRADEBOOK, if set, names another one."""
-    return os.environ.get("TINYTORCH_GRADEBOOK") or f"sqlite:///{Path(root).resolve() / 'gradebook' / 'gradebook.db'}"
+    return (
+        os.environ.get("TINYTORCH_GRADEBOOK")
+        or f"sqlite:///{Path(root).resolve() / 'gradebook' / 'gradebook.db'}"
+    )
 
 
 def ledger_folder(root):
@@ -104,8 +107,8 @@ def write_whole(path, content):
 def import_nbgrader_quickly():
     """Call this before the first import of nbgrader in a process of our own.
 
-    jsonschema compiles a whole grammar of IRIs when it finds `rfc3987_syntax`: two seconds, for a check that no
-    notebook needs. nbgrader also starts `alembic` by name, so the folder of this Python goes on PATH.
+    jsonschema compiles a whole grammar of IRIs when it finds `rfc3987_syntax`: two seconds, for a check that
+    no notebook needs. nbgrader also starts `alembic` by name, so the folder of this Python goes on PATH.
     """
     if "jsonschema" not in sys.modules:
         sys.modules.setdefault("rfc3987_syntax", None)

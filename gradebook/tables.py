@@ -1,4 +1,4 @@
-"""Scores and reasons of a class, read from nbgrader's database and from our status files; nothing here writes to either."""
+"""Scores and reasons of a class, from nbgrader's database and our status files; nothing here writes."""
 
 import csv
 import io
@@ -17,7 +17,8 @@ where assignment.name = :assignment
 
 GRADES = """
 select submitted_assignment.student_id as student, base_cell.name as cell, grade.auto_score as auto,
-    grade.manual_score as manual, coalesce(grade.extra_credit, 0) as extra, grade.needs_manual_grade as needs_manual,
+    grade.manual_score as manual, coalesce(grade.extra_credit, 0) as extra,
+    grade.needs_manual_grade as needs_manual,
     coalesce(grade_cell.max_score, task_cell.max_score, 0) as points,
     coalesce(grade_cell.cell_type, task_cell.cell_type) as kind,
     exists (select 1 from solution_cells as solution_cell join base_cell other on other.id = solution_cell.id
@@ -71,8 +72,8 @@ class Row:
 def scores(assignment, root=None):
     """Scores of all students who handed in an assignment.
 
-    A submission that could not be graded has the state "failed" and no score, even if the database still holds the score
-    of an earlier one.
+    A submission that could not be graded has the state "failed" and no score, even if the database still
+    holds the score of an earlier one.
 
     Parameters
     ----------
@@ -84,7 +85,8 @@ def scores(assignment, root=None):
     Returns
     -------
     list of Row
-        In order of the students' names. `state` is "graded", "failed", or "ungraded" (nbgrader began and did not finish).
+        In order of the students' names. `state` is "graded", "failed", or "ungraded" (nbgrader began and
+        did not finish).
     """
     root = Path(root or find_root())
     statuses = read_statuses(root, assignment)
@@ -107,7 +109,9 @@ def cells(assignment, student, root=None):
         Empty if the database knows no such submission.
     """
     with _connect(Path(root or find_root())) as run:
-        rows = run(GRADES + " and submitted_assignment.student_id = :student", assignment=assignment, student=student)
+        rows = run(
+            GRADES + " and submitted_assignment.student_id = :student", assignment=assignment, student=student
+        )
     return _by_student(rows).get(student, [])
 
 
@@ -179,14 +183,20 @@ def _by_student(rows):
     for row in rows:
         by_hand = bool(row["answer"]) or row["kind"] == "markdown"
         cell = CellScore(
-            row["cell"], row["auto"], row["manual"], row["extra"], row["points"], bool(row["needs_manual"]), by_hand
+            row["cell"],
+            row["auto"],
+            row["manual"],
+            row["extra"],
+            row["points"],
+            bool(row["needs_manual"]),
+            by_hand,
         )
         found.setdefault(row["student"], []).append(cell)
     return found
 
 
 class _connect:
-    """A read-only connection to the gradebook, as a function ``run(sql, **parameters)`` that returns dicts."""
+    """A read-only connection to the gradebook, as a function ``run(sql, **parameters)``."""
 
     def __init__(self, root):
         self.url = database_url(root)

@@ -14,6 +14,7 @@ from course.layout import Course
 
 REPO = Path(__file__).resolve().parents[1]
 NOTEBOOKS = Path(__file__).parent / "notebooks"
+NEUTRAL = {"PYTHONPATH": str(REPO), "TINYTORCH_USE": "", "TINYTORCH_GRADEBOOK": ""}
 
 
 def make_course(folder, *names):
@@ -72,5 +73,5 @@ def tinytorch(folder, *words, program="course.cli", **environment):
     return subprocess.run(
         [sys.executable, "-P", "-c", f"from {program} import main; main()", *words],
         cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=300,
-        env=os.environ | {"PYTHONPATH": str(REPO), "TINYTORCH_USE": "", "TINYTORCH_GRADEBOOK": ""} | environment,
+        env=os.environ | NEUTRAL | environment,
     )  # fmt: skip

@@ -7,7 +7,11 @@ from autograder import sandbox
 WORKS, WHY = sandbox.available()
 needs_bubblewrap = pytest.mark.skipif(not WORKS, reason=WHY)
 
-SETUP = "import numpy as np\nfrom autograder import checks as check\nfrom autograder.counters import count, peak_memory"
+SETUP = """
+import numpy as np
+from autograder import checks as check
+from autograder.counters import count, peak_memory
+"""
 
 
 def payload(*cells, reference=(), files=None, names=None, **more):

@@ -27,6 +27,7 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+INDICATOR = ".jp-Notebook-ExecutionIndicator"
 ITEM = find_item("01")
 
 
@@ -95,17 +96,17 @@ def _picture(page, name):
 def _open(page, lab, name):
     page.goto(f"{lab}/lab/tree/{name}?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+    page.wait_for_selector(f"{INDICATOR}[data-status='idle']", state="attached")
     yield
     page.goto("about:blank")
 
 
 def _run_all(page, course, name):
     """Run all cells by the menu, save, and give the outputs from the file."""
-    page.click("text=Run")
-    page.click("li[data-command='runmenu:run-all'], li:has-text('Run All Cells') >> nth=0")
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='busy']", timeout=5_000, state="attached")
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=120_000, state="attached")
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    page.wait_for_selector(f"{INDICATOR}[data-status='busy']", state="attached")
+    page.wait_for_selector(f"{INDICATOR}[data-status='idle']", state="attached", timeout=120_000)
     page.keyboard.press("Control+s")
     page.wait_for_timeout(1_500)
     cells = notebook.read_bytes((course / name).read_bytes()).cells
@@ -139,7 +140,7 @@ def test_a_check_explains_itself_in_jupyterlab(page, lab, course):
 
 def test_validate_finds_the_blank_notebook_wanting(page, lab):
     with _open(page, lab, "blank.ipynb"):
-        page.click("button:has-text('Validate')")
+        page.get_by_text("Validate", exact=True).click()
         dialog = page.locator(".jp-Dialog, .nbgrader-ValidateDialog, [role=dialog]").last
         dialog.wait_for()
         page.wait_for_selector("text=/failed/i", timeout=120_000)

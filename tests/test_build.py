@@ -5,6 +5,7 @@ import os
 
 import pytest
 from building import built_course, change, make_course
+
 from course import assign, build, catalog, execute, notebook, style, verify
 from course.build import build as build_course
 from course.build import stale
@@ -40,7 +41,15 @@ def test_a_build_makes_the_release_the_reference_and_the_solved_notebook(tmp_pat
 def test_a_release_has_stubs_and_no_outputs_solutions_or_hidden_tests(tmp_path):
     course = built_course(tmp_path)
     text = course.release(FIRST).read_text(encoding="utf-8")
-    for secret in ("BEGIN SOLUTION", "self.data.sum()", "Half the bytes", "BEGIN HIDDEN", "-7", "-2.0", "jupytext"):
+    for secret in (
+        "BEGIN SOLUTION",
+        "self.data.sum()",
+        "Half the bytes",
+        "BEGIN HIDDEN",
+        "-7",
+        "-2.0",
+        "jupytext",
+    ):
         assert secret not in text
     assert text.count("raise NotImplementedError()") == 2 and "YOUR ANSWER HERE" in text
     assert all(not cell.get("outputs") for cell in json.loads(text)["cells"])
@@ -98,12 +107,28 @@ def test_a_changed_solution_rebuilds_its_module_and_those_after_it(tmp_path):
     "old, new, message",
     [
         ("return float(self.data.sum())", "return 0.0", "tiny_box_check raises Failed"),
-        ("check.equal(Box([-7, 5]).total(), -2.0", "check.equal(Box([-7, 5]).total(), -3.0", "tiny_box_hidden raises"),
+        (
+            "check.equal(Box([-7, 5]).total(), -2.0",
+            "check.equal(Box([-7, 5]).total(), -3.0",
+            "tiny_box_hidden raises",
+        ),
         ('"points": 40', '"points": 39', "points add up to 99"),
         ("import math\n", "import math, nowhere\n", "No module named 'nowhere'"),
-        ("# Check (30 points)", "import warnings; warnings.warn('x')\n# Check (30 points)", "tiny_norm_check writes to stderr"),
-        ("check.equal(norm(Box([3, 4])), 5.0", "check.equal(5.0, 5.0", "tiny_norm_check: gives points to a blank"),
-        ("import math\n", "import math\nfrom tinytorch_ref.tensor import Box\n", "No module named 'tinytorch_ref.tensor'"),
+        (
+            "# Check (30 points)",
+            "import warnings; warnings.warn('x')\n# Check (30 points)",
+            "tiny_norm_check writes to stderr",
+        ),
+        (
+            "check.equal(norm(Box([3, 4])), 5.0",
+            "check.equal(5.0, 5.0",
+            "tiny_norm_check: gives points to a blank",
+        ),
+        (
+            "import math\n",
+            "import math\nfrom tinytorch_ref.tensor import Box\n",
+            "No module named 'tinytorch_ref.tensor'",
+        ),
     ],
 )
 def test_a_planted_mistake_stops_the_build_and_leaves_the_old_release(tmp_path, old, new, message):
@@ -170,12 +195,28 @@ def test_a_module_without_a_source_is_named(tmp_path):
 
 STYLE = [
     ('"grade_id": "tiny_norm_check"', '"grade_id": "tiny-norm"', "tiny-norm: an id is made of words"),
-    ('"grade_id": "tiny_norm_check"', '"grade_id": "tiny_box_check"', "tiny_box_check: two cells have this id"),
+    (
+        '"grade_id": "tiny_norm_check"',
+        '"grade_id": "tiny_box_check"',
+        "tiny_box_check: two cells have this id",
+    ),
     ("### END HIDDEN TESTS\n", "", "tiny_box_hidden: a BEGIN without its END"),
-    ('"grade_id": "tiny_box_hidden"', '"grade_id": "tiny_box_more"', "tiny_box_more: the id of a cell with hidden tests"),
-    ('"tiny_norm_check", "locked": true', '"tiny_norm_check", "locked": false', "tiny_norm_check: a graded cell is locked"),
+    (
+        '"grade_id": "tiny_box_hidden"',
+        '"grade_id": "tiny_box_more"',
+        "tiny_box_more: the id of a cell with hidden tests",
+    ),
+    (
+        '"tiny_norm_check", "locked": true',
+        '"tiny_norm_check", "locked": false',
+        "tiny_norm_check: a graded cell is locked",
+    ),
     ('"points": 30', '"points": 0', "tiny_norm_check: a graded cell has points"),
-    ('"""A box around a list of numbers."""\n', "", "cell 2: the first exported cell begins with the docstring"),
+    (
+        '"""A box around a list of numbers."""\n',
+        "",
+        "cell 2: the first exported cell begins with the docstring",
+    ),
     ("# Try it.", "# Try it \U0001f600", "cell 5: no emoji"),
     ("def norm(box):", "def norm(box:", "tiny_norm: "),
 ]
@@ -203,6 +244,7 @@ def test_a_region_around_a_whole_function_is_refused(tmp_path):
 
 def test_the_course_in_this_repository_is_what_its_sources_say():
     from building import REPO
+
     from course.layout import Course
 
     course = Course(REPO)

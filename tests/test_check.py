@@ -5,6 +5,7 @@ import time
 
 import pytest
 from building import built_course, change, solve
+
 from course import catalog
 from course.check import check
 
@@ -37,7 +38,10 @@ def test_a_solved_notebook_gets_all_points_of_its_visible_checks(course, noteboo
 
 def test_a_blank_notebook_gets_none_and_is_told_what_to_write(course):
     report = check(course, FIRST, course.release(FIRST))
-    assert rows(report) == {"tiny_box_check": (0.0, "Not written yet."), "tiny_norm_check": (0.0, "Not written yet.")}
+    assert rows(report) == {
+        "tiny_box_check": (0.0, "Not written yet."),
+        "tiny_norm_check": (0.0, "Not written yet."),
+    }
     assert not report.passed and report.troubles == []
 
 
@@ -80,7 +84,7 @@ def test_an_endless_loop_is_interrupted_and_the_rest_runs(course, notebook):
 
 def test_a_loop_that_ignores_the_interrupt_ends_the_run_but_not_the_command(course, notebook, monkeypatch):
     monkeypatch.setattr("course.check.GRACE_SECONDS", 1)
-    stubborn = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\\n\",\n\"        while True: pass"
+    stubborn = 'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\\n",\n"        while True: pass'
     change(notebook, "return float(self.data.sum())", stubborn)
     report = check(course, FIRST, notebook, seconds=1)
     assert "could not be interrupted" in rows(report)["tiny_box_check"][1]
@@ -109,8 +113,8 @@ def test_a_deleted_check_is_missed(course, notebook):
 
 
 def test_output_magics_unicode_and_a_noisy_cell_do_no_harm(course, notebook):
-    noise = "%matplotlib inline\\n\",\n\"print('é∑' * 10**6)\\n\",\n\"import sys; print('noise', file=sys.stderr)\\n\",\n"
-    change(notebook, "# Try it.", noise + '"# Try it.')
+    noise = ["%matplotlib inline", "print('é∑' * 10**6)", "import sys; print('noise', file=sys.stderr)"]
+    change(notebook, '"# Try it.', "".join(f'"{line}\\n",\n' for line in noise) + '"# Try it.')
     assert check(course, FIRST, notebook).passed
 
 

@@ -1,4 +1,4 @@
-"""The command line: it helps, works from any subfolder, explains errors without tracebacks, and is quick to start."""
+"""The command line: it helps, works from any subfolder, and explains errors without tracebacks."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from building import REPO, built_course, change, make_course, solve, tinytorch
+
 from course import catalog, doctor, use
 from course.layout import Course, CourseError, find_course, replace_files
 
@@ -34,16 +35,21 @@ def test_each_command_explains_itself(tmp_path, command):
 
 def test_help_does_not_import_what_is_slow():
     program = (
-        "import sys; from course import cli; "
-        "print([m for m in ('numpy', 'nbformat', 'nbgrader', 'jupytext', 'matplotlib', 'sqlalchemy') if m in sys.modules])"
+        "import sys; from course import cli; slow = 'numpy nbformat nbgrader jupytext sqlalchemy'; "
+        "print([name for name in slow.split() if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=REPO, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPO, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
 def test_commands_work_from_any_subfolder(course):
     done = tinytorch(course.root / "source" / "01_tensor", "build")
-    assert done.returncode == 0 and done.stdout.splitlines() == ["01_tensor: up to date", "02_activations: up to date"]
+    assert done.returncode == 0 and done.stdout.splitlines() == [
+        "01_tensor: up to date",
+        "02_activations: up to date",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +73,14 @@ def test_errors_are_sentences_with_an_exit_code(course, words, code, message):
     assert done.returncode == code, done.stdout + done.stderr
     assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_grading_refuses_to_run_without_a_sandbox_and_says_what_to_install(course):
+    submitted = course.root / "submitted" / "ada" / FIRST.id
+    shutil.copytree(course.release(FIRST).parent, submitted)
+    done = tinytorch(course.root, "grade", "01", PATH="/nowhere")
+    assert done.returncode == 1 and "--no-sandbox" in done.stderr and "nstall" in done.stderr
+    assert not (course.root / "gradebook" / "status").exists()
 
 
 def test_outside_of_a_course_it_says_so_and_makes_nothing(tmp_path):
@@ -107,7 +121,11 @@ def test_package_and_use_change_what_imports_find(course):
     assert "Written: my_tinytorch" in tinytorch(course.root, "package", "01").stdout
     assert use.chosen(course) == ("reference", "the default")
     assert tinytorch(course.root, "use", "mine").returncode == 0
-    assert [(o.module.number, o.whose) for o in use.origins(course)[:3]] == [(1, "mine"), (2, "reference"), (3, "missing")]
+    assert [(o.module.number, o.whose) for o in use.origins(course)[:3]] == [
+        (1, "mine"),
+        (2, "reference"),
+        (3, "missing"),
+    ]
     assert imported(course, {}) == "my_tinytorch"
     assert imported(course, {"TINYTORCH_USE": "reference"}) == "tinytorch_ref"
     assert tinytorch(course.root, "use", "reference").returncode == 0
@@ -120,7 +138,12 @@ def imported(course, environment):
     program = "import os, tinytorch_ref.tensor as t; print(os.path.basename(os.path.dirname(t.__file__)))"
     clean = {name: value for name, value in os.environ.items() if name != "TINYTORCH_USE"}
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=course.root, env=clean | environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=course.root,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 

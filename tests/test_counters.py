@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy import zeros as early_zeros
 
-from autograder import counters            # counters.Counted: a bare name would be exchanged like np.ndarray
+# Counted by attribute (counters.Counted): a bare name would be exchanged like np.ndarray.
+from autograder import counters
 from autograder.counters import count, peak_memory
 
 F4 = np.float32

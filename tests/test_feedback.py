@@ -26,20 +26,30 @@ def pages(tmp_path_factory):
         grade(ASSIGNMENT, root=root)
     _add_outputs(root / "autograded" / "ann" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
     written = feedback(ASSIGNMENT, root=root)
-    assert {student: type(page).__name__ for student, page in written.items()} == dict.fromkeys(written, "PosixPath")
+    assert {student: type(page).__name__ for student, page in written.items()} == dict.fromkeys(
+        written, "PosixPath"
+    )
     return {student: page.read_text() for student, page in written.items()}
 
 
 def _add_outputs(file):
     """Outputs that our runner never writes, as another runner might."""
     notebook = json.loads(file.read_text())
-    data = {"text/html": "<b>html-output</b>", "image/svg+xml": "<svg id='svg-output'/>", "text/plain": "plain-output"}
+    data = {
+        "text/html": "<b>html-output</b>",
+        "image/svg+xml": "<svg id='svg-output'/>",
+        "text/plain": "plain-output",
+    }
     cell = next(c for c in notebook["cells"] if c["cell_type"] == "code")
     cell["outputs"] = [
         {"output_type": "display_data", "data": data, "metadata": {}},
         {"output_type": "display_data", "data": {"application/javascript": "js_output()"}, "metadata": {}},
         {"output_type": "display_data", "data": {"image/png": PNG}, "metadata": {}},
-        {"output_type": "display_data", "data": {"image/jpeg": '"><script>jpeg_output()</script>'}, "metadata": {}},
+        {
+            "output_type": "display_data",
+            "data": {"image/jpeg": '"><script>jpeg_output()</script>'},
+            "metadata": {},
+        },
     ]
     os.chmod(file, 0o644)
     file.write_text(json.dumps(notebook))

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 from building import built_course, change, solve, tinytorch
+
 from course import catalog, handout, notebook
 from course.cells import cells
 from course.layout import CourseError
@@ -102,7 +103,10 @@ def test_a_student_checks_packages_and_uses_inside_a_hand_out(handed, tmp_path):
 
     def run(*words):
         return tinytorch(
-            tmp_path / "h" / "02_activations", *words, program="course.student_cli", PYTHONPATH=str(tmp_path / "h")
+            tmp_path / "h" / "02_activations",
+            *words,
+            program="course.student_cli",
+            PYTHONPATH=str(tmp_path / "h"),
         )
 
     blank = run("check", "02")
@@ -116,13 +120,19 @@ def test_a_student_checks_packages_and_uses_inside_a_hand_out(handed, tmp_path):
     assert (tmp_path / "h" / "my_tinytorch" / "activations.py").exists()
     mine = run("use", "mine")
     assert "my_tinytorch/activations.py" in mine.stdout.replace("\\", "/") and mine.returncode == 0
-    program = "import tinytorch_ref.activations as a, tinytorch_ref.tensor as t; print(a.__file__, t.__file__)"
-    found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path / "h", capture_output=True, text=True, check=True)
+    program = (
+        "import tinytorch_ref.activations as a, tinytorch_ref.tensor as t; print(a.__file__, t.__file__)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path / "h", capture_output=True, text=True, check=True
+    )
     assert "my_tinytorch" in found.stdout.split()[0] and "tinytorch_ref" in found.stdout.split()[1]
 
 
 @pytest.mark.parametrize(
-    "old, new", [("Length of the numbers in", "Size of"), ('"points": 30', '"points": 29')], ids=["source", "broken"]
+    "old, new",
+    [("Length of the numbers in", "Size of"), ('"points": 30', '"points": 29')],
+    ids=["source", "broken"],
 )
 def test_a_stale_release_is_not_handed_out(tmp_path, old, new):
     course = built_course(tmp_path)

@@ -54,7 +54,9 @@ def test_outputs_attachments_and_metadata_are_dropped(course, take):
     notebook = solved(course)
     notebook["metadata"]["widgets"] = {"evil": 1}
     notebook["metadata"]["kernelspec"]["name"] = "bogus"
-    by_label(notebook)["add"]["outputs"] = [{"output_type": "display_data", "data": {"text/html": "x"}, "metadata": {}}]
+    by_label(notebook)["add"]["outputs"] = [
+        {"output_type": "display_data", "data": {"text/html": "x"}, "metadata": {}}
+    ]
     by_label(notebook)["why"].update(attachments={"a.svg": {}}, source="See it.")
     by_label(notebook)["add"]["metadata"]["tags"] = ["mine"]
     clean, _, _ = take(notebook)
@@ -151,11 +153,19 @@ def test_lost_metadata(course, take, keep_ids):
 
 def test_format_3(course, take):
     cells = [
-        {"cell_type": "code", "input": "".join(c["source"]), "metadata": c["metadata"], "outputs": [], "language": "python"}
+        {
+            "cell_type": "code",
+            "input": "".join(c["source"]),
+            "metadata": c["metadata"],
+            "outputs": [],
+            "language": "python",
+        }
         for c in solved(course)["cells"]
         if c["cell_type"] == "code"
     ]
-    clean, notes, _ = take({"worksheets": [{"cells": cells}], "nbformat": 3, "nbformat_minor": 0, "metadata": {}})
+    clean, notes, _ = take(
+        {"worksheets": [{"cells": cells}], "nbformat": 3, "nbformat_minor": 0, "metadata": {}}
+    )
     assert by_label(clean)["add"]["source"] == ANSWERS["add"]
     assert any("old format 3" in note for note in notes)
 
@@ -229,8 +239,9 @@ def test_files(course, take, tmp_path):
     (folder / "link.csv").symlink_to(secret)
     (folder / "numpy").mkdir()
     os.mkfifo(folder / "pipe.csv")
-    clean, notes, where = take(
-        solved(course), points__csv=b"1,2", numpy__py=b"", sitecustomize__py=b"", tinytorch_ref__py=b"", helper__py=b"",
+    _, notes, where = take(
+        solved(course), points__csv=b"1,2", helper__py=b"",
+        numpy__py=b"", sitecustomize__py=b"", tinytorch_ref__py=b"",
         big__csv=b"0" * (5 << 20), other__ipynb=b"{}", timestamp__txt=b"2026-02-02 15:58:23.948203 UTC",
     )  # fmt: skip
     assert sorted(file.name for file in where.iterdir()) == [NOTEBOOK, "points.csv", "timestamp.txt"]

@@ -5,6 +5,7 @@ import json
 import nbformat
 import pytest
 from building import NOTEBOOKS
+
 from course import notebook
 from course.cells import cells, python_only, read
 from course.layout import CourseError

@@ -4,6 +4,7 @@ import ast
 
 import pytest
 from building import NOTEBOOKS, built_course, change, solve
+
 from course import catalog, mine, notebook, package
 from course.cells import cells
 from course.layout import CourseError
@@ -64,12 +65,16 @@ def test_imports_are_gathered_once_in_groups_and_unused_ones_go():
 
 
 def test_names_only_used_in_a_decorator_or_a_default_keep_their_import():
-    text = package.module_text(["import functools\nimport math\n@functools.cache\ndef f(x=math.pi):\n    return x"])
+    text = package.module_text(
+        ["import functools\nimport math\n@functools.cache\ndef f(x=math.pi):\n    return x"]
+    )
     assert "import functools\nimport math\n" in text
 
 
 def test_shows_prints_and_expressions_go_and_registrations_stay():
-    text = package.module_text(["RULES = {}\nx = 1\nx\nprint(x)\nRULES.update(a=1)\nplt.show()\nplt.plot([1]).x()"])
+    text = package.module_text(
+        ["RULES = {}\nx = 1\nx\nprint(x)\nRULES.update(a=1)\nplt.show()\nplt.plot([1]).x()"]
+    )
     assert text == '__all__ = ["RULES", "x"]\n\nRULES = {}\nx = 1\nRULES.update(a=1)\n'
 
 
@@ -80,7 +85,9 @@ def test_comments_that_touch_a_statement_stay_and_others_go():
 
 def test_two_empty_lines_around_definitions_and_own_spacing_between_constants():
     text = package.module_text(["A = 1\nB = 2\n\nC = 3\n@staticmethod\ndef f():\n    pass\nD = 4"])
-    assert text.split("]\n\n")[1] == "A = 1\nB = 2\n\nC = 3\n\n\n@staticmethod\ndef f():\n    pass\n\n\nD = 4\n"
+    assert (
+        text.split("]\n\n")[1] == "A = 1\nB = 2\n\nC = 3\n\n\n@staticmethod\ndef f():\n    pass\n\n\nD = 4\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +147,11 @@ def test_lost_tags_are_known_by_the_released_notebook(tmp_path):
     course = built_course(tmp_path)
     path = solve(course, FIRST)
     path.write_text(path.read_text(encoding="utf-8").replace('"export"', '"lost"'), encoding="utf-8")
-    assert mine.package_own(course, FIRST).path.read_text(encoding="utf-8").endswith(EXPECTED.split("\n\n", 1)[1])
+    assert (
+        mine.package_own(course, FIRST)
+        .path.read_text(encoding="utf-8")
+        .endswith(EXPECTED.split("\n\n", 1)[1])
+    )
 
 
 def test_an_unsolved_exercise_is_packaged_with_a_warning(tmp_path):

@@ -13,7 +13,7 @@ from gradebook.location import database_url, find_root, read_json, write_json, w
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A graded class: ann's written answer waits for a person, bob got 2 of 5 for his, cy could not be graded."""
+    """A graded class: ann's written answer waits for a person, bob got 2 of 5 for his, cy failed."""
     root = copy_course(tmp_path_factory.mktemp("tables") / "tiny")
     hand_in(root, "ann", solved(root, why="An answer."))
     hand_in(root, "bob", solved(root, add="def add(a, b):\n    return 0", why="Another."))
@@ -36,7 +36,14 @@ def _score_by_hand(root, student, cell, score):
 
 def test_rows(course):
     ann, bob, cy = tables.scores(ASSIGNMENT, course)
-    assert (ann.student, ann.state, ann.auto, ann.manual, ann.score, ann.max) == ("ann", "graded", 11, None, 11, 16)
+    assert (ann.student, ann.state, ann.auto, ann.manual, ann.score, ann.max) == (
+        "ann",
+        "graded",
+        11,
+        None,
+        11,
+        16,
+    )
     assert (bob.auto, bob.manual, bob.score) == (4, 2, 6)
     assert (ann.needs_manual, bob.needs_manual) == (True, False)
     assert (cy.state, cy.score, cy.max) == ("failed", None, None)
@@ -48,7 +55,11 @@ def test_scores_agree_with_nbgraders_own(course):
 
     with Gradebook(database_url(course)) as book:
         theirs = {s.student.id: (s.score, s.max_score) for s in book.assignment_submissions(ASSIGNMENT)}
-    ours = {row.student: (row.score, row.max) for row in tables.scores(ASSIGNMENT, course) if row.state == "graded"}
+    ours = {
+        row.student: (row.score, row.max)
+        for row in tables.scores(ASSIGNMENT, course)
+        if row.state == "graded"
+    }
     assert ours == theirs
 
 
@@ -81,7 +92,9 @@ def test_unfinished_nbgrader_run_is_no_zero(course):
     try:
         states = {row.student: (row.state, row.score) for row in tables.scores(ASSIGNMENT, course)}
     finally:
-        database.execute("update grade set auto_score = (select auto_score from saved where saved.id = grade.id)")
+        database.execute(
+            "update grade set auto_score = (select auto_score from saved where saved.id = grade.id)"
+        )
         database.execute("drop table saved")
         database.commit()
         database.close()

@@ -26,9 +26,11 @@ def there(value, handle=refuse, resolve=refuse):
 scalars = st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats() | st.text() | st.binary()
 values = st.recursive(
     scalars | st.complex_numbers(),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.lists(inner, max_size=4).map(tuple)
-    | st.dictionaries(st.text(max_size=3) | st.integers(-9, 9), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(st.text(max_size=3) | st.integers(-9, 9), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -134,11 +136,13 @@ def test_too_much_does_not_travel(value):
 @pytest.mark.parametrize(
     "header",
     [
-        1.5, [], [1], {}, {"f": 1}, {"f": "x"}, {"l": 3}, {"l": {}}, {"zz": 0}, {"l": [], "t": []}, {"d": [[1]]},
+        1.5, [], [1], {}, {"f": 1}, {"f": "x"}, {"l": 3}, {"l": {}}, {"zz": 0}, {"l": [], "t": []},
+        {"d": [[1]]},
         {"d": [[{"f": "0x1p+0"}, 1]]}, {"a": ["float64", [2], False]}, {"a": ["object", [1], False]},
         {"a": ["float32", [-1], False]}, {"a": ["float32", [True], False]}, {"a": ["float32", "1", False]},
         {"a": ["float32", [1] * 40, False]}, {"b": -1}, {"b": 99}, {"b": 1.0}, {"y": "object"}, {"k": "eval"},
-        {"h": ["0", "x", False]}, {"h": [0, "x", 1]}, {"h": [0]}, {"s": [1]}, {"c": ["0x0p+0"]}, {"e": 1}, {"e": []},
+        {"h": ["0", "x", False]}, {"h": [0, "x", 1]}, {"h": [0]}, {"s": [1]}, {"c": ["0x0p+0"]}, {"e": 1},
+        {"e": []},
         {"f": "0x1p+9999"}, {"a": ["float32", [1 << 62, 1 << 62], False]},
     ],
     ids=str,

@@ -38,16 +38,31 @@ with p.part(1, "an empty list"):
     check.equal(scale([], 2), [], because="there is nothing to multiply")
 p.score()"""
 
-ANSWERS = {"add": "def add(a, b):\n    return b + a", "scale": "def scale(a, factor):\n    return [factor * x for x in a]"}
+ANSWERS = {
+    "add": "def add(a, b):\n    return b + a",
+    "scale": "def scale(a, factor):\n    return [factor * x for x in a]",
+}
 
 
 def cell(kind, source, label=None, points=None, **flags):
     """One cell of a source notebook."""
     metadata = {}
     if label:
-        told = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3, **flags}
+        told = {
+            "grade": False,
+            "locked": False,
+            "solution": False,
+            "task": False,
+            "schema_version": 3,
+            **flags,
+        }
         metadata["nbgrader"] = {"grade_id": label, **told, **({} if points is None else {"points": points})}
-    made = {"cell_type": kind, "id": label or f"cell-{abs(hash(source)) % 10**6}", "metadata": metadata, "source": source}
+    made = {
+        "cell_type": kind,
+        "id": label or f"cell-{abs(hash(source)) % 10**6}",
+        "metadata": metadata,
+        "source": source,
+    }
     return made | ({"outputs": [], "execution_count": None} if kind == "code" else {})
 
 
@@ -144,7 +159,7 @@ def hand_in(root, student, notebook):
 
 
 class PlainRunner:
-    """Stands in for the split runner where a test is about what happens around it: everything in one namespace."""
+    """Stands in for the split runner where a test is about what goes on around it: one namespace for all."""
 
     runs = 0
 
@@ -164,9 +179,9 @@ class PlainRunner:
     def _told(self, cell, names):
         told = {"stdout": "", "result": None, "error": None, "score": None, "review": None, "seconds": 0.0}
         try:
-            exec(cell["source"], names)
+            exec(cell["source"], names)  # noqa: S102
             told["score"] = cell["points"]
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             told["error"] = {"name": type(error).__name__, "message": str(error), "where": ""}
             told["score"] = 0.0
         return told

@@ -1,8 +1,8 @@
 """TinyTorch, one module a file, each built from the notebook of the same number.
 
-A student's own modules live in my_tinytorch/, where `tinytorch package NN` writes them. They take the place of the
-reference modules of the same name when the environment variable TINYTORCH_USE is "mine", or, if it is not set, when
-the file my_tinytorch/ACTIVE exists (`tinytorch use mine` makes it, `tinytorch use reference` removes it).
+A student's own modules live in my_tinytorch/, where `tinytorch package NN` writes them. They take the place
+of the reference modules of the same name when the environment variable TINYTORCH_USE is "mine", or, if it is
+not set, when the file my_tinytorch/ACTIVE exists, which `tinytorch use mine` makes.
 """
 
 import os

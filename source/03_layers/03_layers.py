@@ -119,8 +119,8 @@ def linear_composed(x, weight, bias=None):
     >>> linear_composed(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0], [5.0, 6.0]]), Tensor([0.5, 0.0]))
     Tensor([[11.5, 17. ]], dtype=float32)
 
-    Hints: `.T` transposes a matrix. Ask `bias is None`, not `if bias`: a tensor of several numbers is neither true
-    nor false.
+    Hints: `.T` transposes a matrix. Ask `bias is None`, not `if bias`: a tensor of several numbers is
+    neither true nor false.
     """
     ### BEGIN SOLUTION
     y = x @ weight.T
@@ -237,7 +237,7 @@ with check.raises(
     linear_forward(np.ones((5, 4)), weight, bias)
 
 # %% nbgrader={"grade": true, "grade_id": "layers_linear_forward_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (3 points): arguments untouched, precision, work, sizes that fit by accident, empty batches, many axes.
+# Hidden tests (3 points): arguments untouched, precision, sizes that fit by accident, empty batches, many axes.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(2)
 x, weight, bias = (rng.normal(size=shape).astype(np.float32) for shape in [(2, 3, 5), (4, 5), (4,)])
@@ -270,9 +270,9 @@ check.close(
     atol=1e-5,
 )
 with check.raises(
-    ValueError, because="10 numbers are 2 rows of 5 only by accident: the last axis has 2 features"
+    ValueError, because="40 numbers are 8 rows of 5 only by accident: the last axis has 10 features"
 ):
-    linear_forward(np.ones((5, 2)), weight, bias)
+    linear_forward(np.ones((4, 10)), weight, bias)
 with check.raises(ValueError, because="a square weight does not excuse an input of the wrong width"):
     linear_forward(np.ones((3, 2)), np.ones((3, 3)), np.ones(3))
 with count() as counted:
@@ -336,7 +336,7 @@ class Buffer(Tensor):
 class Module:
     """Base of all layers and networks: define `forward`, and keep parameters and modules as attributes.
 
-    Parameters, buffers and modules are found in attributes, and in lists, tuples and dicts that are attributes,
+    Parameters, buffers and modules are found in attributes, and in attributes that are lists, tuples and dicts,
     at any depth. Each is counted once, under the first of its names. Names are dotted: ``layers.1.bias``.
 
     Attributes
@@ -399,7 +399,7 @@ class Module:
         return copy_state(self)
 
     def load_state_dict(self, state):
-        """Take the values of `state`, a dict as `state_dict` makes it. Raises ValueError if it does not fit."""
+        """Take the values of `state`, a dict as from `state_dict`. Raises ValueError if it does not fit."""
         load_state(self, state)
 
     # What it looks like
@@ -505,11 +505,11 @@ for name, scale in [
     ("variance 1 / (3 in)", math.sqrt(1 / 6)),
 ]:
     axes.semilogy(range(1, 21), signal(scale), marker="o", label=name)
-axes.set(xlabel="layer", ylabel="root mean square of the signal")
+axes.set(xlabel="layer", ylabel="root mean square of the signal", xticks=range(0, 21, 5))
 axes.legend()
 show(
     fig,
-    alt="Log plot of the signal over 20 layers: variance 1 rises to 1e17, 2/in stays near 1, 1/(3 in) falls to 1e-8.",
+    alt="Signal by layer, log scale: variance 1 rises to 1e17, 2/in stays near 1, 1/(3 in) falls to 1e-8.",
 )
 
 # %% [markdown]
@@ -572,7 +572,7 @@ check.close(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "layers_linear_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): scale at other widths and in depth, one generator for two layers, no bias, precision.
+# Hidden tests (4 points): scale at other widths and in depth, one generator for two layers, precision.
 ### BEGIN HIDDEN TESTS
 for width, out in [(50, 2000), (800, 100)]:
     weight = Linear(width, out, rng=3).weight.data
@@ -615,7 +615,7 @@ check.equal(
 check.same_dtype(layer.weight, np.float32, because="NumPy draws float64; a parameter is float32")
 check.same_dtype(layer(Tensor(x)), np.float32, because="float32 in, float32 out")
 layer = Linear(3, 2, rng=0)
-layer.bias.data[:] = [5.0, -5.0]
+layer.bias[:] = [5.0, -5.0]
 check.close(
     layer(Tensor(np.zeros((4, 3)))),
     np.tile([5.0, -5.0], (4, 1)),
@@ -700,7 +700,7 @@ def members(module):
 
 
 def unpack(name, value):
-    """A list of (name, item): `value` itself, or if it is a list, tuple or dict, all items inside it, at any depth.
+    """A list of (name, item): `value` itself, or all items inside a list, tuple or dict, at any depth.
 
     Hints: the function calls itself. `enumerate(value)` and `value.items()` both give pairs of key and item;
     the name of an item is f"{name}.{key}".
@@ -826,7 +826,7 @@ check.equal(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "layers_walk_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): modules in modules, objects that occur twice, circles, empty containers, a second walk.
+# Hidden tests (4 points): modules in modules, things that occur twice, circles, empty lists, a second walk.
 ### BEGIN HIDDEN TESTS
 forest = Forest()
 names = ["", "first", "second", "trees.0.0", "trees.0.0.stem", "trees.0.0.blocks.0", "trees.0.0.blocks.1"]
@@ -904,8 +904,8 @@ def find_tensors(module, kind):
     The names in `Linear(3, 2)` are `["weight", "bias"]`; in a list `self.layers` of two of them,
     `["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"]`.
 
-    Hints: loop over `find_modules(module)` and, inside, over `members` of each. A dict from `id(tensor)` to the
-    pair keeps the first of several with `setdefault`.
+    Hints: loop over `find_modules(module)` and, inside, over `members` of each. A dict from `id(tensor)` to
+    the pair keeps the first of several with `setdefault`.
     """
     ### BEGIN SOLUTION
     found = {}
@@ -972,7 +972,7 @@ check.equal(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "layers_parameters_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (3 points): everything in a deep module, buffers, tensors that are neither, a module without parameters.
+# Hidden tests (3 points): a deep module, buffers, tensors that are neither, a module without parameters.
 ### BEGIN HIDDEN TESTS
 forest = Forest()
 names = [name for name, _ in forest.named_parameters()]
@@ -1060,7 +1060,7 @@ class Sequential(Module):
         return sum(name.isdigit() for name in vars(self))
 
     def __getitem__(self, index):
-        """The module at an index, which may be negative, or a shorter chain for a slice. Raises IndexError."""
+        """The module at an index, negative ones from the end, or a shorter chain for a slice."""
         modules = list(self)[index]
         return Sequential(*modules) if isinstance(index, slice) else modules
 
@@ -1120,7 +1120,7 @@ check.equal(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "layers_sequential_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (3 points): the same module twice, chains in chains, no module, more than ten, a module exchanged.
+# Hidden tests (3 points): a module twice, chains in chains, no module, more than ten, one exchanged.
 ### BEGIN HIDDEN TESTS
 x = Tensor([1.0, 2.0])
 double, add = Double(), Add(1.0)
@@ -1233,7 +1233,7 @@ class Dropout(Module):
     def forward(self, x):
         """A tensor of the shape and dtype of `x`; in evaluation, or if p is 0, `x` itself."""
         # Hints: `self.rng.random(x.shape)` is uniform from 0 up to, but without, 1: it is at least p with
-        # probability 1 - p. `.astype(x.dtype)` turns booleans into 0 and 1. With p = 1 nothing is left to scale.
+        # probability 1 - p. `.astype(x.dtype)` makes 0 and 1 of booleans. With p = 1 nothing is left to scale.
         ### BEGIN SOLUTION
         if not self.training or self.p == 0:
             return x
@@ -1249,7 +1249,7 @@ class Dropout(Module):
 
 
 # %%
-# Try it: run the cell's last line several times in training, then after layer.eval(). What is the mean in each case?
+# Try it: run the last line several times in training, then after layer.eval(). What is the mean each time?
 layer = Dropout(0.5, rng=0)
 x = Tensor(np.ones((4, 8)))
 layer(x)
@@ -1280,7 +1280,7 @@ check.equal(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "layers_dropout_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): p of 0 and 1, other values of p, elements on their own, seeds, precision, modes deep inside.
+# Hidden tests (4 points): p of 0, 1 and others, elements on their own, seeds, precision, modes deep inside.
 ### BEGIN HIDDEN TESTS
 values = np.random.default_rng(6).normal(size=(50, 40)) + 3
 x = Tensor(values)
@@ -1319,12 +1319,12 @@ net = Sequential(Double(), Sequential(Dropout(0.5, rng=0)))
 net.eval()
 check.close(net(x), 2 * values, because="eval() reaches a Dropout two levels down")
 check.equal(
-    bool((net.train()(x).data == 0).any()), True, because="train() returns the module and switches back on"
+    (Module().training, Dropout(0.5).training),
+    (True, True),
+    because="a fresh module is in training: the mode is set on objects, not on the class",
 )
 check.equal(
-    Module().training,
-    True,
-    because="a fresh module is in training: modes are set on objects, not on the class",
+    bool((net.train()(x).data == 0).any()), True, because="train() returns the module and switches back on"
 )
 check.close(Dropout(0.5, rng=0).eval()(Tensor(2.0)), 2.0, because="a tensor without axes is allowed")
 ### END HIDDEN TESTS
@@ -1420,6 +1420,23 @@ try:
 except ValueError as error:
     print(error)
 
+
+# %% nbgrader={"grade": false, "grade_id": "layers_state_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For the checks: what becomes of a state when the module changes, and of a module when the state does.
+def state_after_training(module):
+    state = module.state_dict()
+    for parameter in module.parameters():
+        parameter[...] = parameter.data + 1.0
+    return state
+
+
+def spoil_state_after_loading(module):
+    state = module.state_dict()
+    module.load_state_dict(state)
+    for values in state.values():
+        values[...] = 9.0
+
+
 # %% nbgrader={"grade": true, "grade_id": "layers_state_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 # Check (7 points): what a state holds, the way back, and the error.
 tree = Tree()
@@ -1430,11 +1447,12 @@ check.equal(
     because="one entry for each parameter, under its name",
 )
 check.close(state["scale"], np.array([1.0, 2.0]), because="the entry holds the values of the parameter")
-tree.scale.data[:] = 7.0
+state = state_after_training(tree)
 check.close(state["scale"], np.array([1.0, 2.0]), because="a state is a copy: training on must not change it")
+check.close(tree.scale, np.array([2.0, 3.0]), because="asking for the state does not change the module")
 tree.load_state_dict(state)
 check.close(tree.scale, np.array([1.0, 2.0]), because="loading brings the saved values back")
-state["scale"][:] = 9.0
+spoil_state_after_loading(tree)
 check.close(
     tree.scale,
     np.array([1.0, 2.0]),
@@ -1452,7 +1470,7 @@ with check.raises(
     tree.load_state_dict(wrong)
 
 # %% nbgrader={"grade": true, "grade_id": "layers_state_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): nothing changed by a failed load, shapes that would broadcast, parameters kept, buffers.
+# Hidden tests (4 points): a failed load changes nothing, shapes that broadcast, parameters kept, buffers.
 ### BEGIN HIDDEN TESTS
 tree = Tree()
 wrong = {name: values + 1 for name, values in tree.state_dict().items()}
@@ -1499,7 +1517,7 @@ module = Leaf(1)
 module.steps = Buffer([3])
 state = module.state_dict()
 check.equal("steps" in list(state), True, because="buffers belong to the state")
-module.steps.data[:] = 4
+module.steps[:] = 4
 module.load_state_dict(state)
 check.equal(int(module.steps.data[0]), 3, because="buffers are loaded too")
 other = Tree()
@@ -1618,7 +1636,7 @@ def predict_forward_flops(sizes, batch):
     ### END SOLUTION
 
 
-# How many arrays each makes, and the most bytes that its arrays take at one time, for 32 rows and 1,000 outputs.
+# How many arrays each makes, and the most bytes its arrays take at one time, for 32 rows and 1,000 outputs.
 arrays_made = {"linear_composed": None, "linear_forward": None}
 peak_of_arrays = {"linear_composed": None, "linear_forward": None}
 ### BEGIN SOLUTION
@@ -1732,7 +1750,7 @@ def batch_that_outweighs(sizes):
 
 # %%
 # Measure: parameters do not care about the batch, activations grow with it.
-sizes, batches = (784, 128, 10), [16, 64, 256, 1024, 4096]
+sizes, batches = (784, 256, 256, 256, 10), [16, 64, 256, 1024, 4096]
 model = mlp(sizes)
 kept, peaks = [], []
 for batch in batches:
@@ -1752,13 +1770,13 @@ axes.set(xlabel="batch size", ylabel="megabytes", xticks=batches, xticklabels=ba
 axes.legend()
 show(
     fig,
-    alt="Log-log plot against batch size: activations and evaluation peak rise in proportion, parameters stay at 0.4 MB.",
+    alt="Bytes by batch size, log-log: activations and peak rise in proportion, parameters stay at 1.3 MB.",
 )
 
 # %% [markdown]
-# *The figure:* bytes against batch size for the MLP 784-128-10, on logarithmic axes. The parameters stay at 0.4 MB;
-# what training keeps and the peak in evaluation both grow in proportion to the batch, and pass the parameters at some
-# 400 rows.
+# *The figure:* bytes against batch size for the MLP 784-256-256-256-10, on logarithmic axes. The parameters stay at
+# 1.3 MB. What training keeps grows in proportion to the batch and passes the parameters at 217 rows; the peak in
+# evaluation grows as well, but is only a third as high, and would stay there however many layers you added.
 
 # %% nbgrader={"grade": true, "grade_id": "activations_check", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 # Check (8 points): each prediction against the memory that your own modules take.
@@ -1796,7 +1814,7 @@ with parts.part(3, "peak in evaluation"):
             because="relu of the widest hidden layer: its input and its output are alive together",
         )
 with parts.part(2, "batch that outweighs the parameters"):
-    for sizes in [(784, 128, 10), (20, 300, 200, 5), (6, 6, 6)]:
+    for sizes in [(784, 128, 10), (20, 300, 200, 5), (3, 1, 4)]:
         parameters = 4 * sum(parameter.size for parameter in mlp(sizes).parameters())
         expected = parameters // (4 * (2 * sum(sizes[1:-1]) + sizes[-1])) + 1
         check.equal(

@@ -40,9 +40,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 
-# What a submission may use. A run that is cut short says which limit it met.
+# What a submission may use; a run that is cut short says which limit it met. The time of a cell is processor time, that
+# of a submission is by the clock, with room for a busy machine.
 c.SplitExecute.cell_seconds = 10
-c.SplitExecute.submission_seconds = 120
+c.SplitExecute.submission_seconds = 300
 c.SplitExecute.memory_mb = 2048
 c.SplitExecute.processes = 64
 c.SplitExecute.file_mb = 32

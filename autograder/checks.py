@@ -27,22 +27,8 @@ import numpy as np
 __all__ = ["Failed", "equal", "close", "same_shape", "same_dtype", "raises", "shares_memory", "own_memory",
            "unchanged", "gradient", "counts", "avoids", "partial"]
 
-# Only these exact types count as plain: a subclass could answer `==` as it likes.
-_NUMBERS = {bool: bool, int: int, float: float, complex: complex, np.bool_: bool,
-            **{np.dtype(code).type: int for code in np.typecodes["AllInteger"]},
-            **{np.dtype(code).type: float for code in np.typecodes["Float"]},
-            **{np.dtype(code).type: complex for code in np.typecodes["Complex"]}}
-_PLAIN = {**_NUMBERS, str: str, np.str_: str, bytes: bytes, type(None): lambda none: none}
 _COUNTS = {"flops", "by_kind", "bytes_read", "bytes_written", "bytes_moved", "arrays", "arrays_left",
            "peak_bytes", "kept_bytes"}
-
-
-class Failed(AssertionError):
-    """A check that did not hold; its message says what was expected, what came and the likely cause."""
-
-
-def _fail(expected, got, cause):
-    raise Failed(f"Expected: {expected}\nGot: {got}\nLikely cause: {cause}")
 
 
 def _short_traceback(function):
@@ -55,75 +41,6 @@ def _short_traceback(function):
         except Failed as failure:
             raise failure.with_traceback(None)
     return check
-
-
-# Plain values
-
-def _cut(text, limit=200):
-    return text if len(text) <= limit else text[:limit - 4] + " ..."
-
-
-def _show(value):
-    """A short text for any value, without the `repr` of an unknown class."""
-    kind = type(value)
-    if kind in _PLAIN:
-        try:
-            return _cut(repr(_PLAIN[kind](value)))
-        except ValueError:  # Python refuses to print an int of many thousand digits
-            return f"an int of {value.bit_length()} bits"
-    if kind in (list, tuple):
-        inside = ", ".join(map(_show, value[:100])) + ("," if kind is tuple and len(value) == 1 else "")
-        return _cut(f"[{inside}]" if kind is list else f"({inside})")
-    if kind is dict:
-        return _cut("{" + ", ".join(f"{_show(key)}: {_show(value[key])}" for key in list(value)[:100]) + "}")
-    if _dtype(value) is not None:
-        return f"dtype {_dtype(value)}"
-    return f"an array of shape {value.shape}" if kind is np.ndarray else f"an object of type {kind.__name__}"
-
-
-def _dtype(value, names=False):
-    """The NumPy dtype that a dtype, a scalar class or (if `names`) a string stands for; None for all else."""
-    if issubclass(type(value), np.dtype):
-        return value
-    if type(value) is type and value in _NUMBERS or names and type(value) is str:
-        try:
-            return np.dtype(value)
-        except (TypeError, ValueError, SyntaxError):
-            pass
-    return None
-
-
-def _difference(got, expected, at=""):
-    """None, or the first place where `got` departs from `expected`, with the two values there."""
-    here, kind = (at, got, expected), type(expected)
-    if kind in (list, tuple, dict):
-        if type(got) is not kind:
-            return here
-        if len(got) != len(expected):
-            return f"{at or 'the'} length", len(got), len(expected)
-        for key in expected if kind is dict else range(len(expected)):
-            if kind is dict and all(_difference(own, key) for own in got):
-                return f"{at or 'the'} keys", list(got), list(expected)
-            found = _difference(got[key], expected[key], f"{at}[{_show(key)}]")
-            if found:
-                return found
-        return None
-    if _dtype(expected) is not None or kind is str and _dtype(got) is not None:
-        found = _dtype(got, names=True)  # test for None first: np.dtype("float64") == None is true
-        return here if found is None or found != _dtype(expected, names=True) else None
-    if kind not in _PLAIN:
-        raise TypeError(f"check.equal compares plain values, not {_show(expected)}")
-    if type(got) not in _PLAIN:
-        return here
-    mine, theirs = _PLAIN[type(got)](got), _PLAIN[kind](expected)
-    if type(mine) is not type(theirs) and (type(mine), type(theirs)) != (int, float):
-        return here
-    if mine == theirs or (mine != mine and theirs != theirs):
-        return None
-    if type(mine) is str:
-        first = len(os.path.commonprefix([mine, theirs]))
-        return f"{at} from character {first}".strip(), mine[first:first + 20], theirs[first:first + 20]
-    return here
 
 
 @_short_traceback
@@ -144,70 +61,12 @@ def equal(got, expected, because=""):
     """
     if issubclass(type(expected), np.ndarray):
         return close(got, expected, because, rtol=0, atol=0)
-    found = _difference(got, expected)
+    found = difference(got, expected)
     if found:
         where, mine, theirs = found
-        note = f" ({where}: {_show(mine)} instead of {_show(theirs)})" if where else ""
+        note = f" ({where}: {show(mine)} instead of {show(theirs)})" if where else ""
         cause = "nothing was returned: is a `return` missing?" if got is None else because
-        _fail(_show(expected), _show(got) + note, cause or "another value, or another kind of value")
-
-
-# Arrays
-
-def _array(value):
-    """The plain array of a number, a list, an array or a Tensor."""
-    kind = type(value)
-    if value is None:
-        _fail("an array or a Tensor", "None", "nothing was returned: is a `return` missing?")
-    if kind in (list, tuple):
-        try:
-            array = np.array([_array(item) for item in value])
-        except ValueError:
-            _fail("an array", "a list whose rows differ in shape", "one of the rows is too long or too short")
-    elif kind in _NUMBERS or issubclass(kind, np.ndarray):
-        array = np.asarray(value)
-    else:
-        data = getattr(value, "data", None)
-        if not issubclass(type(data), np.ndarray):
-            text = _show(value) + (f" whose .data is {_show(data)}" if data is not None else "")
-            _fail("an array or a Tensor", text, "a Tensor keeps its numbers as an array in .data")
-        array = np.asarray(data)
-    if array.dtype.kind not in "biufc":
-        _fail("an array of numbers", f"an array of dtype {array.dtype}", "text or Python objects inside it")
-    return array
-
-
-def _differs(got, expected, rtol, atol):
-    """Mask of the elements outside the tolerance (NaN equals NaN, an infinity only itself), and the gaps."""
-    wide = np.result_type(got, expected, np.float64)
-    with np.errstate(all="ignore"):
-        g, e = got.astype(wide), expected.astype(wide)
-        gaps = abs(g - e)
-        near = np.isfinite(g) & np.isfinite(e) & (gaps <= atol + rtol * abs(e))
-    if got.dtype.kind in "biu" and expected.dtype.kind in "biu":
-        return got != expected, gaps
-    return ~(near | (g == e) | (np.isnan(g) & np.isnan(e))), gaps
-
-
-def _compare(got, expected, because, rtol, atol, what=""):
-    """Fail at the first element that differs; the two arrays have the same shape."""
-    differs, gaps = _differs(got, expected, rtol, atol)
-    if not differs.any():
-        return
-    index = tuple(int(i) for i in np.argwhere(differs)[0])
-    pair = got[index].item(), expected[index].item()
-    mine, theirs = (format(value, ".7g") if type(value) in (float, complex) else str(value) for value in pair)
-    if mine == theirs:
-        mine, theirs = map(repr, pair)
-    place = many = ""
-    if index:
-        gaps = gaps[differs & np.isfinite(gaps)]
-        place = f" at index [{', '.join(map(str, index))}]"
-        many = f" there; {differs.sum()} of {differs.size} values differ"
-        many += f", the largest difference is {gaps.max():.4g}" if gaps.size else ""
-    if np.isnan(got[index]):
-        because = because or "NaN comes from 0 / 0, inf - inf, or the log or root of a negative number"
-    _fail(what + theirs + place, mine + many, because or "the formula, or the axis that it runs along")
+        fail(show(expected), show(got) + note, cause or "another value, or another kind of value")
 
 
 @_short_traceback
@@ -226,16 +85,16 @@ def close(got, expected, because="", rtol=1e-5, atol=1e-6):
     --------
     >>> close(np.array([0.1, 0.2]) + 0.1, [0.2, 0.3])
     """
-    got, expected = _array(got), _array(expected)
+    got, expected = as_array(got), as_array(expected)
     _same_shape(got, expected.shape, because)
     if (got.dtype == bool) != (expected.dtype == bool):
-        _fail(f"dtype {expected.dtype}", f"dtype {got.dtype}", because or "bools and numbers mixed up")
-    _compare(got, expected, because, rtol, atol)
+        fail(f"dtype {expected.dtype}", f"dtype {got.dtype}", because or "bools and numbers mixed up")
+    compare(got, expected, because, rtol, atol)
 
 
 def _same_shape(array, shape, because):
     if array.shape != shape:
-        _fail(f"shape {shape}", f"shape {array.shape}", because or "an axis too many or too few")
+        fail(f"shape {shape}", f"shape {array.shape}", because or "an axis too many or too few")
 
 
 @_short_traceback
@@ -246,7 +105,7 @@ def same_shape(got, shape, because=""):
     --------
     >>> same_shape(np.zeros((2, 3)), (2, 3))
     """
-    _same_shape(_array(got), tuple(shape) if type(shape) in (tuple, list) else (shape,), because)
+    _same_shape(as_array(got), tuple(shape) if type(shape) in (tuple, list) else (shape,), because)
 
 
 @_short_traceback
@@ -257,11 +116,11 @@ def same_dtype(got, dtype, because=""):
     --------
     >>> same_dtype(np.zeros(3), np.float64)
     """
-    found, expected = _array(got).dtype, np.dtype(dtype)
+    found, expected = as_array(got).dtype, np.dtype(dtype)
     if found != expected:
         crept = found == np.float64 and expected == np.float32
         cause = "float64 is NumPy's default, and it spreads" if crept else "the dtype was not kept"
-        _fail(f"dtype {expected}", f"dtype {found}", because or cause)
+        fail(f"dtype {expected}", f"dtype {found}", because or cause)
 
 
 # Errors
@@ -269,7 +128,7 @@ def same_dtype(got, dtype, because=""):
 def _error_text(error):
     name = getattr(error, "student_type", None)
     lines = str(error).strip().splitlines()
-    return _cut((name if type(name) is str else type(error).__name__) + (f": {lines[0]}" if lines else ""))
+    return cut((name if type(name) is str else type(error).__name__) + (f": {lines[0]}" if lines else ""))
 
 
 def _is_a(error, types):
@@ -308,21 +167,21 @@ def raises(ErrorType, because="", mentions=None):
         yield
     except Exception as error:
         if not _is_a(error, types):
-            _fail(wanted, _error_text(error), because or "the code stops for another reason first")
+            fail(wanted, _error_text(error), because or "the code stops for another reason first")
         words = [mentions] if type(mentions) is str else mentions or ()
         missing = ", ".join(repr(word) for word in words if word.lower() not in str(error).lower())
         if missing:
-            _fail(f"{wanted} with a message that mentions {missing}", _error_text(error),
+            fail(f"{wanted} with a message that mentions {missing}", _error_text(error),
                   because or "the message does not tell the reader what was wrong")
     else:
-        _fail(wanted, "no error", because or "the mistake is not noticed")
+        fail(wanted, "no error", because or "the mistake is not noticed")
 
 
 # Memory
 
 def _peek(x):
     hook = getattr(type(x), "__peek__", None)
-    return np.array(hook(x) if hook else _array(x))
+    return np.array(hook(x) if hook else as_array(x))
 
 
 def _poke(x, values):
@@ -330,7 +189,7 @@ def _poke(x, values):
     if hook:
         hook(x, (), values)
     else:
-        _array(x)[()] = values
+        as_array(x)[()] = values
 
 
 def _overlap(a, b):
@@ -348,12 +207,12 @@ def _overlap(a, b):
         finally:
             _poke(poked, before)
         if before.size and after.tobytes() == before.tobytes():
-            _fail("an array that can be written to", "a copy: what is written to it is lost",
+            fail("an array that can be written to", "a copy: what is written to it is lost",
                   "`.data` makes a new array each time it is read")
         return seen.tobytes() != other.tobytes()
     if hasattr(type(a), "__poke__"):
-        _fail("an array that can be written to", "two read-only arrays", "they are broadcast views")
-    return np.shares_memory(_array(a), _array(b))
+        fail("an array that can be written to", "two read-only arrays", "they are broadcast views")
+    return np.shares_memory(as_array(a), as_array(b))
 
 
 @_short_traceback
@@ -370,7 +229,7 @@ def shares_memory(a, b, because=""):
     sizes = _peek(a).size, _peek(b).size
     if any(sizes) and not _overlap(a, b):
         got = "two arrays, each with its own" if all(sizes) else "an empty array, which shares nothing"
-        _fail("two views of the same memory", got, because or "a copy was made on the way")
+        fail("two views of the same memory", got, because or "a copy was made on the way")
 
 
 @_short_traceback
@@ -383,7 +242,7 @@ def own_memory(a, b, because=""):
     >>> own_memory(x, x.copy())
     """
     if _overlap(a, b):
-        _fail("two arrays, each with memory of its own", "a change in one shows in the other",
+        fail("two arrays, each with memory of its own", "a change in one shows in the other",
               because or "a view was kept where a copy is due")
 
 
@@ -405,9 +264,9 @@ def unchanged(*arrays, because=""):
     for number, (x, old) in enumerate(zip(arrays, before), 1):
         new = _peek(x)
         if (new.shape, new.dtype) != (old.shape, old.dtype):
-            _fail(f"array {number} unchanged: shape {old.shape}, dtype {old.dtype}",
+            fail(f"array {number} unchanged: shape {old.shape}, dtype {old.dtype}",
                   f"shape {new.shape}, dtype {new.dtype}", cause)
-        _compare(new, old, cause, 0, 0, f"array {number} unchanged: ")
+        compare(new, old, cause, 0, 0, f"array {number} unchanged: ")
 
 
 # Gradients
@@ -415,7 +274,7 @@ def unchanged(*arrays, because=""):
 def _slopes(fn, arrays, x, upstream, Tensor):
     """Central differences of `sum(fn(...) * upstream)` by each element of `x`, which is one of `arrays`."""
     def evaluate():
-        return _array(fn(*[Tensor(array.copy(), dtype=np.float64) for array in arrays])).copy()
+        return as_array(fn(*[Tensor(array.copy(), dtype=np.float64) for array in arrays])).copy()
 
     slopes = np.empty(x.shape)
     for index in np.ndindex(x.shape):
@@ -467,26 +326,26 @@ def gradient(fn, inputs, Tensor, because="", seed=0, rtol=1e-5, atol=1e-7):
     arrays = [x.copy() for x in inputs]
     tensors = [Tensor(x.copy(), dtype=np.float64, requires_grad=True) for x in arrays]
     output = fn(*tensors)
-    value = _array(output)
+    value = as_array(output)
     if value.dtype != np.float64:
-        _fail("an output of dtype float64, as the inputs are", f"dtype {value.dtype}", because or "a cast")
+        fail("an output of dtype float64, as the inputs are", f"dtype {value.dtype}", because or "a cast")
     rng = np.random.default_rng(seed)
     upstream = np.array(rng.uniform(0.5, 1.5, value.shape) * rng.choice([-1.0, 1.0], value.shape))
     output.backward(upstream.copy())
     for number, (tensor, x) in enumerate(zip(tensors, arrays), 1):
         name, grad = f"input {number} of {len(arrays)}", tensor.grad
         if grad is None:
-            _fail(f"a gradient for {name}", "None", because or "the graph is cut on the way to this input")
-        grad = _array(grad)
+            fail(f"a gradient for {name}", "None", because or "the graph is cut on the way to this input")
+        grad = as_array(grad)
         if grad.shape != x.shape:
-            _fail(f"a gradient of shape {x.shape} for {name}", f"shape {grad.shape}",
+            fail(f"a gradient of shape {x.shape} for {name}", f"shape {grad.shape}",
                   because or "it is not summed over the axes that broadcasting stretched")
         if grad.dtype != np.float64:
-            _fail(f"a gradient of dtype float64 for {name}", f"dtype {grad.dtype}", because or "a cast")
+            fail(f"a gradient of dtype float64 for {name}", f"dtype {grad.dtype}", because or "a cast")
         slopes = _slopes(fn, arrays, x, upstream, Tensor)
         if not np.isfinite(slopes).all():
-            _fail("finite outputs near the inputs", "NaN or infinity", because or "the forward pass itself")
-        _compare(grad, slopes, because or _suspect(grad, slopes), rtol, atol, f"gradient of {name}: ")
+            fail("finite outputs near the inputs", "NaN or infinity", because or "the forward pass itself")
+        compare(grad, slopes, because or _suspect(grad, slopes), rtol, atol, f"gradient of {name}: ")
 
 
 # Work and source
@@ -509,17 +368,17 @@ def counts(counted, because="", **expected):
     if not expected or set(expected) - _COUNTS:
         raise TypeError(f"check.counts needs some of these: {', '.join(sorted(_COUNTS))}")
     if getattr(counted, "complete", True) is not True:
-        _fail("a complete count", f"an incomplete one: {counted.why}", because or "numbers left NumPy")
+        fail("a complete count", f"an incomplete one: {counted.why}", because or "numbers left NumPy")
     cause = because or "more or less work than the definition asks for"
     for name, wanted in expected.items():
         got = getattr(counted, name)
         if type(wanted) is range:
-            if _PLAIN.get(type(got)) is not int or int(got) not in wanted:
-                _fail(f"{name} from {wanted[0]} to {wanted[-1]}", _show(got), cause)
+            if PLAIN.get(type(got)) is not int or int(got) not in wanted:
+                fail(f"{name} from {wanted[0]} to {wanted[-1]}", show(got), cause)
         elif type(wanted) is dict and type(got) in (dict, collections.Counter):
             equal(*({kind: n for kind, n in each.items() if n} for each in (got, wanted)), because=cause)
-        elif _difference(got, wanted):
-            _fail(f"{name} = {_show(wanted)}", _show(got), cause)
+        elif difference(got, wanted):
+            fail(f"{name} = {show(wanted)}", show(got), cause)
 
 
 def _source(function):
@@ -528,7 +387,7 @@ def _source(function):
         text = textwrap.dedent(hook(function) if hook else inspect.getsource(function))
         return ast.parse(text), text.splitlines()
     except (OSError, TypeError, SyntaxError, AttributeError):
-        _fail("a function whose source can be read", "no source", "it was not written with `def` in a cell")
+        fail("a function whose source can be read", "no source", "it was not written with `def` in a cell")
 
 
 def _mentioned(tree):
@@ -571,7 +430,7 @@ def avoids(function, *names, because=""):
     tree, lines = _source(function)
     for line, used in sorted(_mentioned(tree)):
         if used in names:
-            _fail(f"source without `{used}`", f"`{used}` in line {line}: {_cut(lines[line - 1].strip())}",
+            fail(f"source without `{used}`", f"`{used}` in line {line}: {cut(lines[line - 1].strip())}",
                   because or "this exercise asks you to write that part yourself")
 
 
@@ -591,7 +450,7 @@ class _Part:
 
     def reason(self):
         failed = isinstance(self.error, Failed)
-        return _cut("; ".join(str(self.error).splitlines()), 400) if failed else _error_text(self.error)
+        return cut("; ".join(str(self.error).splitlines()), 400) if failed else _error_text(self.error)
 
 
 class partial:

@@ -436,10 +436,10 @@ class Course:
                 told[task["grade_id"]] = cell_result(result, task["index"])
             if task["kind"] == "hidden":
                 hidden.add(task["grade_id"])
-        return {
-            cell.cell: _cell_status(cell, told.get(cell.cell, {}), cell.cell in hidden)
-            for cell in tables.cells(self.assignment, submission.student, self.root)
-        }
+        order = list(told)
+        cells = tables.cells(self.assignment, submission.student, self.root)
+        cells.sort(key=lambda cell: order.index(cell.cell) if cell.cell in told else len(order))
+        return {cell.cell: _cell_status(cell, told.get(cell.cell, {}), cell.cell in hidden) for cell in cells}
 
 
 def _cell_status(cell, said, hidden):
@@ -452,6 +452,8 @@ def _cell_status(cell, said, hidden):
 
 def _reason(said):
     error = said.get("error")
+    if error and error["name"] == "NotImplementedError" and not error["message"]:
+        return "not written yet"
     if error:
         return (
             error["message"]

@@ -63,7 +63,7 @@ class SplitExecute(NbGraderPreprocessor):
     """Runs a submission in the split runner, unless its result is in the ledger, and writes its outputs."""
 
     cell_seconds = Float(10, help="Time for one cell, in seconds.").tag(config=True)
-    submission_seconds = Float(120, help="Time for a whole submission, in seconds.").tag(config=True)
+    submission_seconds = Float(300, help="Time for a whole submission, in seconds.").tag(config=True)
     memory_mb = Integer(2048, help="Memory for the student's processes, in megabytes.").tag(config=True)
     processes = Integer(64, help="How many processes and threads a submission may have at once.").tag(
         config=True

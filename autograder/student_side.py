@@ -28,6 +28,7 @@ import types
 import numpy as np
 
 from autograder import counters
+from autograder.counters import windows
 from autograder.wire import Channel, WireError, decode, encode
 
 FLOOD_BYTES = 64 << 20
@@ -261,7 +262,7 @@ class Snapshot:
             name, arguments, named, dropped = decode(header, body, lambda handle: self.objects[handle[0]])
             self.drop(dropped)
             if self.counts():
-                arguments, named = counters.wrap(arguments), {key: counters.wrap(named[key]) for key in named}
+                arguments, named = windows.wrap(arguments), {key: windows.wrap(named[key]) for key in named}
             return {"value": bare(self.operation(name)(*arguments, **named))}
         except LimitReached as limit:
             return {"limit": str(limit)}
@@ -332,8 +333,8 @@ METERED = (
 def bare(value):
     """A value without the windows through which `counters` watches it."""
     if type(value) is dict:
-        return {key: counters.bare(value[key]) for key in value}
-    return counters.bare(value)
+        return {key: windows.bare(value[key]) for key in value}
+    return windows.bare(value)
 
 
 def array_of(thing):

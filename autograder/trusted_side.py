@@ -25,7 +25,7 @@ import weakref
 import numpy as np
 
 from autograder import checks, sandbox
-from autograder.student_side import WALL, Printed, parse_cell, places
+from autograder.student_side import METERED, WALL, Printed, parse_cell, places
 from autograder.wire import Channel, WireError, decode, encode
 
 GRACE = 1.0  # seconds between asking a cell to stop and killing it
@@ -243,15 +243,15 @@ class Line:
         header, buffers = encode([operation, list(arguments), named, dropped], number_of(self))
         try:
             self.channel.send(header, buffers)
-            answer = decode(*self.channel.receive(), self.proxy)
+            answer = typed(dict, decode(*self.channel.receive(), self.proxy))
             if "value" in answer:
                 return answer["value"]
             if "limit" in answer:
-                raise Lost(f"the submission {answer['limit']}")
+                raise Lost(f"the submission {text(answer['limit'])}")
             problem = rebuilt(answer["error"], in_loop=operation == "next")
         except (EOFError, OSError):
             raise Lost("the student's process ended, or could not be copied, before this check") from None
-        except (WireError, KeyError, TypeError, AttributeError):
+        except (WireError, KeyError, TypeError, IndexError):
             raise Lost("the student's process sent what is not an answer") from None
         raise problem
 
@@ -280,18 +280,18 @@ def rebuilt(error, in_loop=False):
 
     StopIteration passes only from an iterator: from a function it would end a check's loop unseen.
     """
-    message = str(error["message"])
-    for name in error["names"]:
+    message, names = text(error["message"]), [text(name) for name in error["names"]]
+    for name in names:
         kind = getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception) and (in_loop or kind is not StopIteration):
             break
     else:
-        kind, message = RuntimeError, f"{error['names'][0]}: {message}"
+        kind, message = RuntimeError, f"{names[0]}: {message}"
     try:
         problem = kind(message)
     except TypeError:  # UnicodeDecodeError and the like want more
         problem = ValueError(message)
-    problem.student_type, problem.student_where = str(error["names"][0]), str(error["where"])
+    problem.student_type, problem.student_where = names[0], text(error["where"])
     return problem
 
 
@@ -450,28 +450,12 @@ def _compare(operation):
         value = ask(self, operation, self, other)
         if issubclass(type(value), Proxy | np.ndarray):
             return value
-        raise TypeError(
-            "an object of the submission cannot say whether it equals another: compare plain values"
-        )
+        raise TypeError("an object of the submission cannot say what it equals: compare plain values")
 
     return method
 
 
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and_",
-    "or_",
-    "xor",
-    "lshift",
-    "rshift",
-):
+for _name in "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split():
     _bare = _name.strip("_")
     setattr(Proxy, f"__{_bare}__", _forward(_name))
     setattr(Proxy, f"__r{_bare}__", _forward(_name, reflected=True))
@@ -548,10 +532,11 @@ class Meter:
     def __exit__(self, kind, error, trace):
         if error is not None and not isinstance(error, Exception):
             return
-        numbers = self._line.ask("meter_stop")
+        numbers = typed(dict, self._line.ask("meter_stop"))
         seconds, size = np.subtract(self._usage(), self._before)
-        for name, value in numbers.items():
-            setattr(self, name, value)
+        for name in METERED:
+            if name in numbers:
+                setattr(self, name, numbers[name])
         self._cross_check(numbers, seconds, size)
 
     def _usage(self):
@@ -633,22 +618,19 @@ class Judge:
         points = float(self.cell["points"])
         if value is None:
             return points
-        if isinstance(value, bool | np.bool_) or not isinstance(
-            value, float | int | np.floating | np.integer
-        ):
-            raise GraderError(
-                f"the last line of a graded cell is {type(value).__name__}, not a number of points"
-            )
+        if type(value) is bool or not isinstance(value, float | int | np.floating | np.integer):
+            raise GraderError(f"the last line of a graded cell is {type(value).__name__}, not points")
         if not 0 <= value <= points:
-            raise GraderError(
-                f"the last line of a graded cell is {value}, not between 0 and {points:g} points"
-            )
+            raise GraderError(f"the last line of a graded cell is {value}, not from 0 to {points:g} points")
         return float(value)
 
     def explain(self, problem):
         """An exception as the result tells it: no host paths, no source of the cell."""
         name = getattr(problem, "student_type", type(problem).__name__)
-        message = str(problem)
+        try:
+            message = str(problem)
+        except BaseException:  # an assertion may show an object of the submission
+            message = "its message could not be made"
         if type(problem) is NameError and not hasattr(problem, "student_type"):
             message = f"{problem.name} is not defined: was the cell that defines it left unsolved?"
         where = "\n".join(filter(None, (places(problem), getattr(problem, "student_where", ""))))

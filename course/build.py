@@ -19,7 +19,8 @@ HERE = Path(__file__).resolve().parent
 BUILDER = [
     HERE / f"{name}.py" for name in "assign build cells execute notebook package style use verify".split()
 ]
-BUILDER += [HERE.parent / "autograder" / name for name in ("checks.py", "counters.py", "figures.py")]
+BUILDER += [HERE.parent / "autograder" / f"{name}.py" for name in ("checks", "compare", "figures")]
+BUILDER += sorted(HERE.parent.glob("autograder/counters/*.py"))
 
 
 class Built(NamedTuple):

@@ -12,7 +12,8 @@ from course.layout import CourseError, replace_files
 
 HERE = Path(__file__).resolve().parent
 COURSE = "__init__ catalog cells check doctor layout mine package student_cli use".split()
-AUTOGRADER = "__init__ checks counters figures".split()
+AUTOGRADER = "__init__ checks compare figures".split()
+AUTOGRADER += sorted(f"counters/{path.stem}" for path in HERE.parent.glob("autograder/counters/*.py"))
 PACKAGES = "jupyterlab matplotlib nbgrader numpy rich typer".split()
 ZIP_TIME = (2020, 1, 1, 0, 0, 0)
 
@@ -52,7 +53,7 @@ dependencies = [{dependencies}]
 tinytorch = "course.student_cli:main"
 
 [tool.setuptools]
-packages = ["autograder", "course", "tinytorch_ref"]
+packages = ["autograder", "autograder.counters", "course", "tinytorch_ref"]
 """
 
 

@@ -116,7 +116,7 @@ def cells(assignment, student, root=None):
 
 
 def reasons(assignment, student, root=None):
-    """Why a submission lost points or was not graded, one sentence a reason."""
+    """Why a submission lost points or was not graded: each reason once, after the cells that it holds for."""
     return _reasons(read_status(Path(root or find_root()), assignment, student))
 
 
@@ -174,8 +174,11 @@ def _reasons(status):
         return []
     if status.get("state") == "failed":
         return [status.get("reason") or "no reason is on record"]
-    told = status.get("cells", {}).items()
-    return [f"{name}: {cell[key]}" for name, cell in told for key in ("reason", "review") if cell.get(key)]
+    cells_by_reason = {}
+    for name, cell in status.get("cells", {}).items():
+        for reason in filter(None, (cell.get("reason"), cell.get("review"))):
+            cells_by_reason.setdefault(reason, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in cells_by_reason.items()]
 
 
 def _by_student(rows):

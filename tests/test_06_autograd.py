@@ -460,21 +460,62 @@ def test_operands_of_two_precisions():
 
 
 @pytest.mark.parametrize(
-    "operation", [lambda x: x * x, lambda x: x.exp(), lambda x: x.log(), tanh, lambda x: x.sqrt(), lambda x: x @ x, softmax]
+    "operation, keeps_input, keeps_output",
+    [
+        (lambda x: x * x, True, False),
+        (lambda x: x.log(), True, False),
+        (lambda x: x @ x, True, False),
+        (lambda x: x / 3.0, False, False),
+        (lambda x: x.exp(), False, True),
+        (lambda x: x.sqrt(), False, True),
+        (tanh, False, True),
+        (relu, False, True),
+        (softmax, False, True),
+        (lambda x: x + x, False, False),
+    ],
 )
-def test_a_change_in_place_is_noticed(operation):
-    for change_output in (False, True):
+def test_a_change_in_place_is_noticed_where_it_matters(operation, keeps_input, keeps_output):
+    for harmful, change_output in [(keeps_input, False), (keeps_output, True)]:
         x = Tensor([1.0, 2.0], requires_grad=True)
         h = x * 1.0
         y = operation(h)
-        if change_output:
-            z = (y * y).sum()
-            y[...] = 7.0
+        z = (y * 1.0).sum()
+        z.backward(retain_graph=True)
+        right, x.grad = x.grad, None
+        (y if change_output else h)[...] = 7.0
+        if harmful:
+            with pytest.raises(RuntimeError, match="in place"):
+                z.backward()
         else:
-            z = (y * 1.0).sum()
-            h[0] = 5.0
-        with pytest.raises(RuntimeError, match="in place"):
             z.backward()
+            np.testing.assert_array_equal(x.grad, right)
+
+
+def test_a_kept_view_is_watched():
+    def rows_forward(a):
+        return a * 2
+
+    @gradient_rule(rows_forward)
+    def rule(output, a):
+        first = a[0]
+        return lambda grad: (grad + 0 * first,)
+
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    y = apply(rows_forward, x)
+    x[1] = 3.0
+    with pytest.raises(RuntimeError, match="in place"):
+        y.backward(np.ones((2, 2)))
+
+
+def test_a_result_that_was_overwritten_cannot_be_used():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x + 1.0
+    y[0] = 5.0
+    with pytest.raises(RuntimeError, match="in place"):
+        y.sum()
+    x[0] = 3.0  # a leaf has no history that could be wrong
+    (x * x).sum().backward()
+    np.testing.assert_array_equal(x.grad, [6, 4])
 
 
 def test_a_change_that_harms_nothing_is_allowed():

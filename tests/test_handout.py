@@ -46,9 +46,11 @@ def test_a_hand_out_holds_the_notebook_the_modules_before_it_and_the_tools(hande
     assert {name.split("/")[1] for name in files if name.startswith("autograder/")} == {
         "__init__.py",
         "checks.py",
-        "counters.py",
+        "compare.py",
+        "counters",
         "figures.py",
     }
+    assert {"autograder/counters/__init__.py", "autograder/counters/session.py"} < files
 
 
 def test_no_solution_and_no_hidden_test_is_in_it(handed):

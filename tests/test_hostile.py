@@ -115,6 +115,22 @@ GAINLESS = {
         wire.encode = side.encode = lambda *a: (True, [])
         def double(x): return 1
     """,
+    "answers with strange things": """
+        import autograder.student_side as side, itertools
+        things = np.zeros(3), {"limit": object()}, {"error": {"names": [1]}}, [], object(), {}
+        strange = itertools.cycle(things)
+        right = side.Snapshot.answer
+        side.Snapshot.answer = lambda *a: right(*a) if next(turn) == 0 else next(strange)
+        turn = itertools.count()
+        def double(x): return 1
+    """,
+    "shows objects that strike back": """
+        class Mine:
+            def __repr__(self): raise SystemExit
+            __str__ = __format__ = __repr__
+            data = property(lambda self: self)
+        def double(x): return Mine()
+    """,
     "is always equal": """
         class Equal:
             def __eq__(self, other): return True

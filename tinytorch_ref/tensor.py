@@ -1,5 +1,5 @@
 # Built from source/01_tensor/01_tensor.py by `tinytorch build`; change it there.
-"""Tensor: an n-dimensional array that keeps its precision, counts its bytes and sends every operation through one door."""
+"""Tensor: an array that keeps its precision, knows its cost and sends every operation through one door."""
 
 import math
 
@@ -180,7 +180,9 @@ class Tensor(Operations):
             data = data.data
         array = np.array(data, dtype=dtype)
         if array.dtype.kind not in "fiub":
-            raise TypeError(f"a Tensor holds numbers, but this data has dtype {array.dtype}: {data!r:.60}")
+            raise TypeError(
+                f"a Tensor holds numbers, but this data has dtype {array.dtype}: {data!r:.60}"
+            )
         if dtype is None and array.dtype.kind == "f":
             array = array.astype(np.float32, copy=False)
         self.data = array
@@ -265,7 +267,9 @@ class Tensor(Operations):
         return float(self.data)
 
     def __repr__(self):
-        values = np.array2string(self.data, separator=", ", prefix="Tensor(", threshold=20, precision=4)
+        values = np.array2string(
+            self.data, separator=", ", prefix="Tensor(", threshold=20, precision=4
+        )
         grad = ", requires_grad=True" if self.requires_grad else ""
         return f"Tensor({values}, dtype={self.dtype}{grad})"
 
@@ -353,7 +357,7 @@ greater, greater_equal = np.greater, np.greater_equal
 
 
 def scalar_power(a, exponent):
-    """`a` to the power of one Python number; squares and cubes as products, which NumPy computes far faster."""
+    """`a` to the power of one Python number; squares and cubes as products, which are far faster."""
     if exponent == 2:
         return a * a
     if exponent == 3:
@@ -370,7 +374,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def keep_precision(result, arrays):
-    """`result`, in float32 if it became float64 although no input was: NumPy does that to integers and means."""
+    """`result`, in float32 if it became float64 although no input was, as integers do when divided."""
     if result.dtype == FLOAT64 and not any(array.dtype == FLOAT64 for array in arrays):
         return result.astype(np.float32)
     return result

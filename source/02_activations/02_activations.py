@@ -208,8 +208,8 @@ check.close(relu(Tensor(values)), np.maximum(values, 0), because="any number of 
 #
 # $$\sigma(x) = \frac{1}{1+z} \ \text{ for } x \ge 0, \qquad \sigma(x) = \frac{z}{1+z} \ \text{ for } x < 0 .$$
 #
-# Small results should keep their digits: $\sigma(-30)$ is about $9.4 \cdot 10^{-14}$, and that is not 0. So the shift of a
-# tanh, $(1 + \tanh(x/2))/2$, will not do: it rounds at $10^{-7}$.
+# Small results should keep their digits: $\sigma(-30)$ is about $9.4 \cdot 10^{-14}$, and that is not 0. So the
+# third form, $(1 + \tanh(x/2))/2$, will not do: it rounds at $10^{-7}$.
 
 # %% nbgrader={"grade": false, "grade_id": "activations_sigmoid", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 def sigmoid_forward(a):
@@ -1100,7 +1100,7 @@ parts.score()
 # | `tanh` | 1 call | 1 array | `torch.tanh` | the same values to the last digit or two |
 # | `gelu` | 8 FLOPs, 1 exp | 2 arrays, one of them the gate | `F.gelu(approximate="tanh")` | PyTorch's default is the exact form with erf |
 # | `softmax` | 6 FLOPs, 1 exp | 1 array | `torch.softmax` | a row masked as a whole: PyTorch gives `nan`, yours 0 |
-# | `log_softmax` | 5 FLOPs, 1 exp | 2 arrays | `torch.log_softmax` | the same row: `nan` there, `-inf` here; and `dim` has no default there |
+# | `log_softmax` | 6 FLOPs, 1 exp | 2 arrays | `torch.log_softmax` | the same row: `nan` there, `-inf` here; and `dim` has no default there |
 #
 # In module 03 you put matrices and these functions together to layers and build whole networks of them. `log_softmax` comes
 # back in module 04, where it becomes a loss.

@@ -216,7 +216,7 @@ def mse_loss_forward(prediction, target, reduction="mean"):
 
 
 def mse_loss(prediction, target, reduction="mean"):
-    """Mean squared error of a Tensor of predictions against targets (Tensor, array, list) of the same shape."""
+    """Mean squared error of a Tensor of predictions against targets of the same shape, a Tensor or an array."""
     return apply(mse_loss_forward, prediction, as_tensor(target, prediction), reduction=reduction)
 
 

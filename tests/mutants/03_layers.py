@@ -65,7 +65,10 @@ MUTANTS = [
         "looks at the number of elements, not at the last axis",
         "layers_linear_forward_hidden",
         ("if x.shape[-1:] != (in_features,):", "if x.size % in_features:"),
-        ("return y.reshape(*x.shape[:-1], out_features)", "return y.reshape(*x.shape[:-1], -1) if y.size else y"),
+        (
+            "return y.reshape(*x.shape[:-1], out_features)",
+            "return y.reshape(*x.shape[:-1], -1) if y.size else y",
+        ),
     ),
     mutant(
         "layers_linear_forward",

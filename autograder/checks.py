@@ -18,11 +18,12 @@ import collections
 import functools
 import inspect
 import math
-import os
 import textwrap
 from contextlib import contextmanager
 
 import numpy as np
+
+from autograder.compare import PLAIN, Failed, as_array, cut, difference, fail, same_values, show
 
 __all__ = ["Failed", "equal", "close", "same_shape", "same_dtype", "raises", "shares_memory", "own_memory",
            "unchanged", "gradient", "counts", "avoids", "partial"]
@@ -42,6 +43,8 @@ def _short_traceback(function):
             raise failure.with_traceback(None)
     return check
 
+
+# Values
 
 @_short_traceback
 def equal(got, expected, because=""):
@@ -89,7 +92,7 @@ def close(got, expected, because="", rtol=1e-5, atol=1e-6):
     _same_shape(got, expected.shape, because)
     if (got.dtype == bool) != (expected.dtype == bool):
         fail(f"dtype {expected.dtype}", f"dtype {got.dtype}", because or "bools and numbers mixed up")
-    compare(got, expected, because, rtol, atol)
+    same_values(got, expected, because, rtol, atol)
 
 
 def _same_shape(array, shape, because):
@@ -266,7 +269,7 @@ def unchanged(*arrays, because=""):
         if (new.shape, new.dtype) != (old.shape, old.dtype):
             fail(f"array {number} unchanged: shape {old.shape}, dtype {old.dtype}",
                   f"shape {new.shape}, dtype {new.dtype}", cause)
-        compare(new, old, cause, 0, 0, f"array {number} unchanged: ")
+        same_values(new, old, cause, 0, 0, f"array {number} unchanged: ")
 
 
 # Gradients
@@ -345,7 +348,7 @@ def gradient(fn, inputs, Tensor, because="", seed=0, rtol=1e-5, atol=1e-7):
         slopes = _slopes(fn, arrays, x, upstream, Tensor)
         if not np.isfinite(slopes).all():
             fail("finite outputs near the inputs", "NaN or infinity", because or "the forward pass itself")
-        compare(grad, slopes, because or _suspect(grad, slopes), rtol, atol, f"gradient of {name}: ")
+        same_values(grad, slopes, because or _suspect(grad, slopes), rtol, atol, f"gradient of {name}: ")
 
 
 # Work and source

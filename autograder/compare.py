@@ -9,9 +9,9 @@ import numpy as np
 
 # Only these exact types count as plain: a subclass could answer `==` as it likes.
 NUMBERS = {bool: bool, int: int, float: float, complex: complex, np.bool_: bool,
-            **{np.dtype(code).type: int for code in np.typecodes["AllInteger"]},
-            **{np.dtype(code).type: float for code in np.typecodes["Float"]},
-            **{np.dtype(code).type: complex for code in np.typecodes["Complex"]}}
+           **{np.dtype(code).type: int for code in np.typecodes["AllInteger"]},
+           **{np.dtype(code).type: float for code in np.typecodes["Float"]},
+           **{np.dtype(code).type: complex for code in np.typecodes["Complex"]}}
 PLAIN = {**NUMBERS, str: str, np.str_: str, bytes: bytes, type(None): lambda none: none}
 
 
@@ -125,7 +125,7 @@ def _differs(got, expected, rtol, atol):
     return ~(near | (g == e) | (np.isnan(g) & np.isnan(e))), gaps
 
 
-def compare(got, expected, because, rtol, atol, what=""):
+def same_values(got, expected, because, rtol, atol, what=""):
     """Fail at the first element that differs; the two arrays have the same shape."""
     differs, gaps = _differs(got, expected, rtol, atol)
     if not differs.any():

@@ -38,7 +38,7 @@ from autograder.trusted_side import grade
 
 DEFAULTS = {
     "cell_seconds": 10,
-    "submission_seconds": 120,
+    "submission_seconds": 300,
     "memory_mb": 2048,
     "processes": 64,
     "file_mb": 32,

@@ -15,7 +15,6 @@ returns a copy of its array, `__poke__(index, value)` writes into it (index `()`
 import ast
 import builtins
 import collections
-import functools
 import inspect
 import math
 import textwrap
@@ -32,21 +31,8 @@ _COUNTS = {"flops", "by_kind", "bytes_read", "bytes_written", "bytes_moved", "ar
            "peak_bytes", "kept_bytes"}
 
 
-def _short_traceback(function):
-    """Let a failure point at the cell that called the check, not at the lines of this file."""
-    @functools.wraps(function)
-    def check(*args, **kwargs):
-        __tracebackhide__ = True  # IPython and pytest leave out frames that hold this name
-        try:
-            return function(*args, **kwargs)
-        except Failed as failure:
-            raise failure.with_traceback(None)
-    return check
-
-
 # Values
 
-@_short_traceback
 def equal(got, expected, because=""):
     """Check that a plain value is exactly the expected one, in kind and in value.
 
@@ -72,7 +58,6 @@ def equal(got, expected, because=""):
         fail(show(expected), show(got) + note, cause or "another value, or another kind of value")
 
 
-@_short_traceback
 def close(got, expected, because="", rtol=1e-5, atol=1e-6):
     """Check that two arrays have one shape and, within a tolerance, the same values.
 
@@ -100,7 +85,6 @@ def _same_shape(array, shape, because):
         fail(f"shape {shape}", f"shape {array.shape}", because or "an axis too many or too few")
 
 
-@_short_traceback
 def same_shape(got, shape, because=""):
     """Check the shape of an array or a Tensor; `shape` is a tuple, or an int for one axis.
 
@@ -111,7 +95,6 @@ def same_shape(got, shape, because=""):
     _same_shape(as_array(got), tuple(shape) if type(shape) in (tuple, list) else (shape,), because)
 
 
-@_short_traceback
 def same_dtype(got, dtype, because=""):
     """Check the dtype of an array or a Tensor; `dtype` may be written `np.float32` or `"float32"`.
 
@@ -218,7 +201,6 @@ def _overlap(a, b):
     return np.shares_memory(as_array(a), as_array(b))
 
 
-@_short_traceback
 def shares_memory(a, b, because=""):
     """Check that two arrays or Tensors share memory: a change in one shows in the other. Values are restored.
 
@@ -235,7 +217,6 @@ def shares_memory(a, b, because=""):
         fail("two views of the same memory", got, because or "a copy was made on the way")
 
 
-@_short_traceback
 def own_memory(a, b, because=""):
     """Check that two arrays or Tensors share no memory; an empty array shares none. Values are restored.
 
@@ -304,7 +285,6 @@ def _suspect(grad, slopes):
     return "one operation's gradient rule, or the gradient that arrives from above is left out"
 
 
-@_short_traceback
 def gradient(fn, inputs, Tensor, because="", seed=0, rtol=1e-5, atol=1e-7):
     """Check the gradients that `backward` computes against central finite differences.
 
@@ -353,7 +333,6 @@ def gradient(fn, inputs, Tensor, because="", seed=0, rtol=1e-5, atol=1e-7):
 
 # Work and source
 
-@_short_traceback
 def counts(counted, because="", **expected):
     """Check what `count` or `peak_memory` counted; fails too if the count is incomplete.
 
@@ -414,7 +393,6 @@ def _mentioned(tree):
             yield node.lineno, "while"
 
 
-@_short_traceback
 def avoids(function, *names, because=""):
     """Check that the source of a function does not use some names; the helpers that it calls are not read.
 

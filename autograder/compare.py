@@ -3,7 +3,10 @@
 Only plain values and plain arrays are compared, never objects by their own `==`.
 """
 
+import contextlib
 import os
+import traceback
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +20,13 @@ PLAIN = {**NUMBERS, str: str, np.str_: str, bytes: bytes, type(None): lambda non
 
 class Failed(AssertionError):
     """A check that did not hold; its message says what was expected, what came and the likely cause."""
+
+    def _render_traceback_(self):
+        """What a notebook shows in place of a traceback, by IPython's convention: the line of the cell, and why."""
+        ours = (str(Path(__file__).parent), contextlib.__file__)
+        calls = [c for c in traceback.extract_tb(self.__traceback__) if not c.filename.startswith(ours)]
+        where = [f"Check failed in line {calls[-1].lineno}: {calls[-1].line}"] if calls else []
+        return [*where, *str(self).splitlines()]
 
 
 def fail(expected, got, cause):

@@ -37,7 +37,7 @@ def figure(width=6.4, height=3.6):
 
 
 def show(fig, alt):
-    """Display `fig` as a picture that carries its description.
+    """Display `fig` as a picture that carries its description; outside of a notebook, print the description.
 
     Parameters
     ----------
@@ -48,13 +48,24 @@ def show(fig, alt):
     """
     import matplotlib.pyplot as plt
 
-    try:
-        from IPython.display import HTML, display
-    except ImportError:  # not in a notebook: nothing to show it on
+    if not _in_notebook():
+        plt.close(fig)
+        print(f"Figure: {alt}")
         return
+    from IPython.display import HTML, display
+
     png = io.BytesIO()
     fig.savefig(png, format="png", dpi=110, facecolor="white")
     plt.close(fig)
     picture = base64.b64encode(png.getvalue()).decode("ascii")
     alt = html.escape(alt, quote=True)
     display(HTML(f'<figure><img alt="{alt}" src="data:image/png;base64,{picture}"></figure>'))
+
+
+def _in_notebook():
+    """Whether a notebook's kernel runs this code."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return get_ipython() is not None

@@ -247,7 +247,7 @@ class Line:
             if "value" in answer:
                 return answer["value"]
             if "limit" in answer:
-                raise Lost(f"the submission {text(answer['limit'])}")
+                raise Lost(f"your code {text(answer['limit'])}")
             problem = rebuilt(answer["error"], in_loop=operation == "next")
         except (EOFError, OSError):
             raise Lost("the student's process ended, or could not be copied, before this check") from None

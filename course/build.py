@@ -2,7 +2,7 @@
 
 For each module, in order: read the script, check its style, run it, let nbgrader make the release, look for
 leaks, score the solution and the blank release, and only then replace the files in `release/` and
-`tinytorch_ref/`.
+`tinytorch_ref/`. At last come the pages of `docs/` that are gathered from all of them.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from course import assign, catalog, execute, notebook, package, style, verify
+from course import assign, catalog, errors, execute, notebook, package, paths, style, verify
 from course.cells import cells
 from course.layout import CourseError, find_course, find_item, replace_files
 from course.use import OVERLAY
@@ -54,8 +54,10 @@ def build(ids=None, force=False, course=None, say=print):
         At the first module that cannot be built. Its old release and reference module are untouched.
     """
     course = course or find_course()
-    _write_overlay(course)
-    return [_build_one(course, item, force, say) for item in _chosen(course, ids)]
+    _write({course.reference / "__init__.py": OVERLAY.encode()})
+    built = [_build_one(course, item, force, say) for item in _chosen(course, ids)]
+    _write(_pages(course))
+    return built
 
 
 def stale(ids=None, course=None):
@@ -67,7 +69,7 @@ def stale(ids=None, course=None):
         Paths from the root of the course: files that differ, are missing, or should not be there.
     """
     course = course or find_course()
-    expected = {course.reference / "__init__.py": OVERLAY.encode()}
+    expected = {course.reference / "__init__.py": OVERLAY.encode()} | ({} if ids else _pages(course))
     for item in _chosen(course, ids):
         expected |= _products(course, item, _read(course, item))
     wrong = [path for path, content in expected.items() if not _holds(path, content)]
@@ -132,10 +134,16 @@ def _reference_module(course, item, solved):
     return package.module_text(exported, note=note).encode("utf-8")
 
 
-def _write_overlay(course):
-    path = course.reference / "__init__.py"
-    if not _holds(path, OVERLAY.encode()):
-        replace_files({path: OVERLAY.encode()})
+def _pages(course):
+    """Pages of the documentation that are made of what the whole course says."""
+    docs = course.root / "docs"
+    texts = {docs / "common-errors.md": errors.page(course), docs / "paths.md": paths.page()}
+    return {path: text.encode("utf-8") for path, text in texts.items()}
+
+
+def _write(files):
+    """Write those files that do not hold what they should."""
+    replace_files({path: content for path, content in files.items() if not _holds(path, content)})
 
 
 def _holds(path, content):

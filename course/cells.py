@@ -88,6 +88,12 @@ def read(path):
         raise CourseError(f"{path} cannot be read as a notebook ({type(error).__name__}: {error}).") from None
 
 
+def title_table(cells):
+    """The table of a notebook's title cell as a dictionary, such as {"Time": "4 to 6 hours"}."""
+    title = next((cell.source for cell in cells if cell.kind == "markdown"), "")
+    return dict(re.findall(r"^\| \*\*(.+?)\*\* \| (.*?) *\|$", title, re.MULTILINE))
+
+
 def python_only(source):
     """`source` with notebook magics and shell lines (`%...`, `!...`) turned into `pass`."""
     try:

@@ -29,10 +29,11 @@ class Row(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All checks of a notebook, and what went wrong in its other cells."""
+    """All checks of a notebook, what went wrong in its other cells, and what all of them printed."""
 
     rows: list
     troubles: list
+    printed: str
 
     @property
     def passed(self):
@@ -62,10 +63,15 @@ def check(course, item, notebook=None, seconds=CELL_SECONDS):
         If the notebook is missing or unreadable.
     """
     path = Path(notebook) if notebook else course.working_copy(item)
-    own = cells.read(path)
-    results = run([cell for cell in own if cell.kind == "code"], path.parent, course.root, seconds)
+    return examine(course, item, cells.read(path), path.parent, seconds)
+
+
+def examine(course, item, own, folder, seconds, **options):
+    """As `check`, for cells that were read before; `options` are those of `run`."""
+    results = run([cell for cell in own if cell.kind == "code"], folder, course.root, seconds, **options)
     rows = [_row(cell, results.get(cell.index)) for cell in own if _is_check(cell)]
-    return Report(rows + _deleted(course, item, own), _troubles(own, results))
+    printed = "".join(result["printed"] for result in results.values())
+    return Report(rows + _deleted(course, item, own), _troubles(own, results), printed)
 
 
 def _is_check(cell):
@@ -108,7 +114,7 @@ def _troubles(own, results):
 # The two ends of one run: here the parent, which waits and holds the watch.
 
 
-def run(code, folder, root, seconds):
+def run(code, folder, root, seconds, live=False, whose=None):
     """Run cells in a fresh interpreter.
 
     Parameters
@@ -121,6 +127,10 @@ def run(code, folder, root, seconds):
         Folder of the packages that they import.
     seconds : float
         A cell that takes longer is interrupted; if that does not help, the run ends there.
+    live : bool
+        Whether what the cells print is shown as they run.
+    whose : str, optional
+        Whose modules they import, "mine" or "reference"; by default those in use now.
 
     Returns
     -------
@@ -131,7 +141,8 @@ def run(code, folder, root, seconds):
     with tempfile.TemporaryDirectory(prefix="tinytorch-") as scratch:
         task, answers = Path(scratch) / "task.json", Path(scratch) / "answers"
         sources = [[cell.index, cell.where, cells.python_only(cell.source)] for cell in code]
-        task.write_text(json.dumps({"cells": sources, "seconds": seconds}), encoding="utf-8")
+        work = {"cells": sources, "seconds": seconds, "live": live}
+        task.write_text(json.dumps(work), encoding="utf-8")
         answers.touch()
         path = [str(root), str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {
@@ -139,13 +150,17 @@ def run(code, folder, root, seconds):
             "MPLBACKEND": "agg",
             "PYTHONUTF8": "1",
         }
+        if whose:
+            environment["TINYTORCH_USE"] = whose
+        heard = None if live else subprocess.DEVNULL
+        sys.stdout.flush()
         process = subprocess.Popen(
             [sys.executable, "-m", "course.check", str(task), str(answers)],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=heard,
+            stderr=heard,
         )
         try:
             _wait(process, answers, seconds + GRACE_SECONDS)
@@ -194,7 +209,7 @@ def _child(task, answers):
     with open(answers, "a", encoding="utf-8") as stream:
         for index, name, source in work["cells"]:
             _say(stream, {"index": index, "begun": True, "error": "", "score": None, "printed": ""})
-            _say(stream, {"index": index, **_run_cell(main.__dict__, name, source, work["seconds"])})
+            _say(stream, {"index": index, **_run_cell(main.__dict__, name, source, work)})
 
 
 def _say(stream, answer):
@@ -202,16 +217,34 @@ def _say(stream, answer):
     stream.flush()
 
 
-def _run_cell(namespace, name, source, seconds):
+def _printed(live):
+    """A stream that remembers what is printed, and if `live` passes it on."""
+    import io
+
+    shown = sys.stdout
+
+    class Tee(io.StringIO):
+        def write(self, text):
+            if live:
+                shown.write(text)
+                shown.flush()
+            return super().write(text)
+
+        def isatty(self):
+            return live and shown.isatty()
+
+    return Tee()
+
+
+def _run_cell(namespace, name, source, work):
     import _thread
     import contextlib
-    import io
     import linecache
     import threading
 
-    filename = f"<{name}>"
+    filename, seconds = f"<{name}>", work["seconds"]
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    printed, score, error = io.StringIO(), None, ""
+    printed, score, error = _printed(work["live"]), None, ""
     watch = threading.Timer(seconds, _thread.interrupt_main)
     watch.start()
     try:

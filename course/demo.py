@@ -37,19 +37,22 @@ def set_up(course, item, folder):
     if folder.exists():
         shutil.rmtree(folder)
     shutil.copytree(course.release(item).parent, folder / "release" / item.id)
-    (folder / "source" / item.id).mkdir(parents=True)
-    shutil.copy(course.solved(item), folder / "source" / item.id)
+    replace_files({folder / "source" / item.id / f"{item.id}.ipynb": notebook.to_bytes(_solved(course, item))})
     shutil.copy(course.root / "nbgrader_config.py", folder)
     shutil.copytree(course.reference, folder / "tinytorch_ref", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "gradebook").mkdir()
 
 
-def hand_in(course, item, folder, only=None):
-    """Put the sample class's submissions under `submitted/`, all or `only` those of some names; return them."""
-    solved, released = (notebook.read_bytes(path.read_bytes()) for path in (course.solved(item), course.release(item)))
-    samples = [s for s in sample_class.submissions(solved, released) if only is None or s.name in only]
+def hand_in(course, item, folder):
+    """Put the sample class's submissions under `submitted/`, and return them."""
+    released = notebook.read_bytes(course.release(item).read_bytes())
+    samples = sample_class.submissions(_solved(course, item), released)
     replace_files({folder / "submitted" / s.name / item.id / f"{item.id}.ipynb": s.content for s in samples})
     return samples
+
+
+def _solved(course, item):
+    return notebook.read_script(course.source(item).read_text("utf-8"))
 
 
 def grade(item, folder):

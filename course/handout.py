@@ -11,14 +11,15 @@ from course import build, catalog
 from course.layout import CourseError, replace_files
 
 HERE = Path(__file__).resolve().parent
-COURSE = "__init__ catalog cells check doctor layout mine package student_cli use".split()
+COURSE = "__init__ catalog cells check doctor layout milestone mine package paths progress student_cli use".split()
+DOCS = "common-errors debugging paths".split()
 AUTOGRADER = "__init__ checks compare figures".split()
 AUTOGRADER += sorted(f"counters/{path.stem}" for path in HERE.parent.glob("autograder/counters/*.py"))
 PACKAGES = "jupyterlab matplotlib nbgrader numpy rich typer".split()
 ZIP_TIME = (2020, 1, 1, 0, 0, 0)
 
 README = """\
-# {title}: module {number} of TinyTorch
+# {title}: {number} of TinyTorch
 
 With Python 3.11 or newer, in this folder:
 
@@ -28,14 +29,28 @@ With Python 3.11 or newer, in this folder:
 
 Solve the notebook cell by cell, then ask for a verdict:
 
-    .venv/bin/tinytorch check {word}       which checks pass, and why the others do not
-    .venv/bin/tinytorch package {word}     puts your code into my_tinytorch/
-    .venv/bin/tinytorch use mine       from now on, imports of tinytorch_ref find your modules first
+{verdict}
+    .venv/bin/tinytorch progress       how far you are; --hours {word}=2.5 notes the time that you took
     .venv/bin/tinytorch doctor         says what is wrong with this installation, if anything
 
-An untouched copy of the notebook stays in `release/`. Hand in the folder `{id}/`. More tests run when
-it is graded: they try your code on other inputs.
+Where an error leaves you without an idea, `docs/common-errors.md` may know it, and `docs/debugging.md` says
+how to find its cause.
+
+Hand in the folder `{id}/`; an untouched copy of the notebook stays in `release/`.
+More tests run when it is graded: they try your code on other inputs.
+
+What you built before, and your progress, come along if you copy `my_tinytorch/` and `.tinytorch/` from the
+folder of the last hand-out into this one.
 """
+
+MODULE_VERDICT = """\
+    .venv/bin/tinytorch check {word}       which checks pass, and why the others do not
+    .venv/bin/tinytorch package {word}     puts your code into my_tinytorch/
+    .venv/bin/tinytorch use mine       from now on, imports of tinytorch_ref find your modules first"""
+
+MILESTONE_VERDICT = """\
+    .venv/bin/tinytorch milestone {word}           runs it, and says whether its bar is reached
+    .venv/bin/tinytorch milestone {word} --mine    the same on your own modules, in my_tinytorch/"""
 
 PYPROJECT = """\
 [build-system]
@@ -98,8 +113,12 @@ def contents(course, item):
     own += [(HERE, COURSE), (HERE.parent / "autograder", AUTOGRADER)]
     for folder, names in own:
         files |= {f"{folder.name}/{name}.py": (folder / f"{name}.py").read_bytes() for name in sorted(names)}
-    for path in _files(course.reference / "datasets"):
+    needs_data = not isinstance(item, catalog.Module) or item.number >= 5
+    for path in _files(course.reference / "datasets") if needs_data else []:
         files[path.relative_to(course.root).as_posix()] = path.read_bytes()
+    for page in (course.root / "docs" / f"{name}.md" for name in DOCS):
+        if page.exists():
+            files[f"docs/{page.name}"] = page.read_bytes()
     return files | {name: text.encode("utf-8") for name, text in _texts(course, item).items()}
 
 
@@ -119,12 +138,20 @@ def _texts(course, item):
         r'^version = "(.+)"', (course.root / "pyproject.toml").read_text(encoding="utf-8"), re.M
     )[1]
     dependencies = ", ".join(f'"{name}"' for name in PACKAGES)
-    number = word if isinstance(item, catalog.Module) else f"a milestone after module {item.after:02d}"
     return {
-        "README.md": README.format(title=item.title, number=number, id=item.id, word=word),
+        "README.md": _readme(item, word),
         "pyproject.toml": PYPROJECT.format(version=version, dependencies=dependencies),
         "requirements.txt": "".join(f"{name}=={pins[name]}\n" for name in PACKAGES) + "-e .\n",
     }
+
+
+def _readme(item, word):
+    if isinstance(item, catalog.Module):
+        number, verdict = f"module {word}", MODULE_VERDICT
+    else:
+        number, verdict = f"a milestone after module {item.after:02d}", MILESTONE_VERDICT
+    verdict = verdict.format(word=word)
+    return README.format(title=item.title, number=number, id=item.id, word=word, verdict=verdict)
 
 
 def pinned(lock):

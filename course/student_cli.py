@@ -84,16 +84,106 @@ def check(word: Word, notebook: Notebook = None):
     course, before = enter_course()
     item = find_item(word)
     report = checking.check(course, item, notebook and before / notebook)
-    out = console()
+    got, points = _print_checks(course, item, report)
+    console().print(f"{got:g} of {points:g} points that these checks give.")
+    raise typer.Exit(0 if report.passed else 1)
+
+
+def _print_checks(course, item, report):
+    """Show each check and what other cells raised; remember the points for `tinytorch progress`, and return them."""
+    from course import progress
+
     rows = table("Check", ">Points", ">Got", "Reason")
     for row in report.rows:
         rows.add_row(row.name, f"{row.points:g}", f"{row.got:g}", plain(row.reason))
-    out.print(rows)
+    console().print(rows)
     for trouble in report.troubles:
-        out.print(plain(f"In your own code: {trouble}"))
+        console().print(plain(f"In your own code: {trouble}"))
     got, points = sum(row.got for row in report.rows), sum(row.points for row in report.rows)
-    out.print(f"{got:g} of {points:g} points that these checks give.")
-    raise typer.Exit(0 if report.passed else 1)
+    progress.record(course, item, got=got, points=points)
+    return got, points
+
+
+@app.command(rich_help_panel=STUDENT)
+def milestone(
+    word: Annotated[str, typer.Argument(metavar="YYYY", help="A milestone's year or name, such as 1986.")],
+    mine: Annotated[
+        Optional[bool],
+        typer.Option("--mine/--reference", help="Whose modules it runs on; by default those in use."),
+    ] = None,
+    notebook: Notebook = None,
+):
+    """Run a milestone on your own modules or on the reference, and say whether its bar is reached.
+
+    Exit code 1 says that it is not.
+    """
+    from course import milestone as milestones
+    from course import progress
+
+    course, before = enter_course()
+    item = find_item(word)
+    whose = {None: None, True: "mine", False: "reference"}[mine]
+    prepared = milestones.prepare(course, item, whose, notebook and before / notebook)
+    whose = {"mine": "your own modules", "reference": "the reference package"}[prepared.whose]
+    out = console()
+    out.print(plain(f"Milestone {item.year}, {item.title}, on {whose}: {prepared.path.name}"))
+    _print_modules(course, prepared.origins)
+    outcome = milestones.run(course, prepared)
+    _print_checks(course, item, outcome)
+    progress.record(course, item, reached=outcome.reached, whose=prepared.whose)
+    for line in [f"Bar: {prepared.bar}", *outcome.results]:
+        out.print(plain(line))
+    missed = f"missed: {len(outcome.missed)} of {len(outcome.rows)} checks do not pass"
+    out.print(f"The bar is {'reached' if outcome.reached else missed}.")
+    raise typer.Exit(0 if outcome.reached else 1)
+
+
+@app.command(rich_help_panel=STUDENT)
+def progress(
+    hours: Annotated[
+        Optional[list[str]],
+        typer.Option("--hours", metavar="NN=HOURS", help="Note your hours on a module so far, as in 01=5.5."),
+    ] = None,
+):
+    """Show how far you are: points of your last checks, milestones, and your hours against the estimate."""
+    from course import catalog
+    from course import progress as progressing
+
+    course, _ = enter_course()
+    progressing.record_hours(course, hours or [])
+    standings = progressing.standings(course)
+    rows = table("", "State", ">Points", ">Estimate (h)", ">Your hours")
+    for row in standings:
+        rows.add_row(*map(plain, _progress_cells(row)))
+    console().print(rows)
+    modules = [row for row in standings if isinstance(row.item, catalog.Module)]
+    done = sum(row.done for row in modules), sum(row.done for row in standings if row not in modules)
+    print(f"{done[0]} of {len(catalog.MODULES)} modules done, {done[1]} of {len(catalog.MILESTONES)} milestones reached.")
+    if compared := progressing.hours_compared(standings):
+        print("{:g} hours of yours for what is estimated at {:g} to {:g}.".format(*compared))
+
+
+def _progress_cells(row):
+    name = getattr(row.item, "year", None) or f"{row.item.number:02d}"
+    points = "" if row.points is None else f"{row.got:g} of {row.points:g}"
+    estimate = " to ".join(f"{hours:g}" for hours in dict.fromkeys(row.estimate or ()))
+    return f"{name} {row.item.title}", row.state, points, estimate, "" if row.hours is None else f"{row.hours:g}"
+
+
+@app.command(rich_help_panel=STUDENT)
+def paths():
+    """Show three ways through the course, of 16, 12 and 8 weeks."""
+    from course import paths as learning
+
+    print(learning.NOTE)
+    for path in learning.PATHS:
+        print(f"\n{learning.heading(path)}")
+        rows = table(">Week", "Modules", "Milestones")
+        for row in learning.rows(path):
+            rows.add_row(*row)
+        console().print(rows)
+        if line := learning.left_out(path):
+            print(line)
 
 
 @app.command(rich_help_panel=STUDENT)
@@ -143,18 +233,16 @@ def _print_origins(course):
     from course import use as using
 
     whose, because = using.chosen(course)
-    rows = table(
-        "Module",
-        "Whose",
-        "File",
-        title=f"Imports of tinytorch_ref: {whose} ({because})",
-        title_justify="left",
-    )
     found = [origin for origin in using.origins(course) if origin.whose != "missing"]
-    for origin in found:
-        path = Path(origin.path).relative_to(course.root)
-        rows.add_row(f"{origin.module.number:02d} {origin.module.name}", origin.whose, str(path))
     if found:
-        console().print(rows)
+        _print_modules(course, found, title=f"Imports of tinytorch_ref: {whose} ({because})")
     else:
         console().print("No module of tinytorch_ref is here yet.")
+
+
+def _print_modules(course, origins, **options):
+    rows = table("Module", "Whose", "File", title_justify="left", **options)
+    for origin in origins:
+        path = Path(origin.path).relative_to(course.root) if origin.path else ""
+        rows.add_row(f"{origin.module.number:02d} {origin.module.name}", origin.whose, str(path))
+    console().print(rows)

@@ -48,8 +48,7 @@ def use(course, word):
     """
     active = course.mine / "ACTIVE"
     if word == "mine":
-        if not any(course.mine.glob("*.py")):
-            raise CourseError("You have no module of your own yet: `tinytorch package 01` makes the first.")
+        need_own(course)
         replace_files({active: b"Imports of tinytorch_ref find these modules first.\n"})
     else:
         active.unlink(missing_ok=True)
@@ -57,14 +56,26 @@ def use(course, word):
         raise CourseError(f"The environment variable TINYTORCH_USE still says {chosen(course)[0]}: unset it.")
 
 
-def origins(course):
-    """Where an import of each module leads now, in the order of the course.
+def need_own(course):
+    """Raise CourseError if there is no module of the student's own yet."""
+    if not any(course.mine.glob("*.py")):
+        raise CourseError("You have no module of your own yet: `tinytorch package 01` makes the first.")
+
+
+def origins(course, whose=None):
+    """Where an import of each module leads, in the order of the course.
+
+    Parameters
+    ----------
+    course : layout.Course
+    whose : str, optional
+        "mine" or "reference"; by default the set that is in use now.
 
     Returns
     -------
     list of Origin
     """
-    folders = [("mine", course.mine)] if chosen(course)[0] == "mine" else []
+    folders = [("mine", course.mine)] if (whose or chosen(course)[0]) == "mine" else []
     folders.append(("reference", course.reference))
     return [_origin(module, folders) for module in catalog.MODULES]
 

@@ -84,7 +84,7 @@ def read_json(path):
 
 def write_json(path, value):
     """Write `value` to `path` in one step."""
-    write_whole(path, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode())
+    write_whole(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 def write_whole(path, content):

@@ -1,7 +1,8 @@
-"""`autograder.counters`: counts of FLOPs, bytes and arrays against closed formulas, and what is incomplete."""
+"""`autograder.counters`: FLOPs, bytes and arrays against closed formulas, and what a count misses."""
 
 import math
 import statistics  # noqa: F401 (used by the expressions below)
+import sys
 from math import exp
 
 import numpy as np
@@ -93,6 +94,8 @@ PRODUCTS = {
     "vectorize": lambda a, b: np.vectorize(lambda x, y: x * y, otypes=[float])(a[:, :, None], b[None]).sum(1),
 }
 
+SUMMED = ("loops over items", "float()", "zip")             # by Python's sum(), of Python floats
+
 
 @pytest.mark.parametrize("form", PRODUCTS)
 @given(m=sizes, k=sizes, n=sizes, double=st.booleans())
@@ -108,7 +111,10 @@ def test_every_form_of_a_product_counts_2mkn(form, m, k, n, double):
     assert c.flops == 2 * m * k * n
     assert c.by_kind == {"multiply": m * k * n, "add": m * k * n}
     assert type(got) is type(expected) and got.dtype == expected.dtype
-    assert np.array_equal(got, expected)
+    if form in SUMMED and sys.version_info >= (3, 12):     # whose sum() corrects its rounding
+        assert np.allclose(got, expected)
+    else:
+        assert np.array_equal(got, expected)
 
 
 def test_a_loop_that_starts_from_the_first_term_adds_once_less():
@@ -311,7 +317,7 @@ OPERATIONS = [
     ("np.linalg.norm(V)", {"multiply": 6, "add": 6, "sqrt": 1}), ("np.trace(X[:, :4])", {"add": 4}),
     ("X.round(1)", {"multiply": 24, "rint": 24, "divide": 24}),
     ("(X + 1j) * (Y + 1j)", {"add": 96, "multiply": 144}), ("np.bincount(I[0], weights=V)", {"add": 6}),
-    ("np.exp([1.0, 2.0])", {"exp": 2}), ("np.sqrt(2.0)", {"sqrt": 1}),
+    ("np.add.reduce(array=V)", {"add": 6}), ("np.exp([1.0, 2.0])", {"exp": 2}), ("np.sqrt(2.0)", {"sqrt": 1}),
     ("np.dot([1.0, 2.0], [3.0, 4.0])", {"multiply": 2, "add": 2}),
     ("np.float64(2) * X[0, 0]", {"multiply": 1}), ("np.float64(2) * X[0, 0].item()", {"multiply": 1}),
     ("V[0] > 0", {"compare": 1}), ("math.exp(V[0])", {"exp": 1}), ("sum(V)", {"add": 6}),
@@ -368,7 +374,8 @@ def test_in_place_work_makes_no_array():
 @pytest.mark.parametrize("expression, word", [
     ("'%.2f' % V[0]", "float"), ("np.float32(V[0])", "left by"), ("complex(V[0])", "complex"),
     ("np.linalg.svd(X)", "svd"), ("np.linalg.solve(X[:, :4], X)", "solve"),
-    ("np.interp([0.1], V, V)", "interp"),
+    ("np.interp([0.1], V, V)", "interp"), ("math.hypot(V[0], V[1])", "float"),
+    ("np.place(X.copy(), B, [1.0])", "place"),
     ("statistics.fmean(V.tolist())", "float"),
 ])
 def test_what_leaves_is_named(expression, word):

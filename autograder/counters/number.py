@@ -60,9 +60,6 @@ class Number:
     def __reduce_ex__(self, protocol):
         return _rebuild, (self.value,)
 
-    def __deepcopy__(self, memo):
-        return self
-
     def __getitem__(self, key):
         return wrap(self.value[bare(key)])
 

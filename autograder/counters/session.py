@@ -29,7 +29,9 @@ class _Session(tally.Tally):
                 space[name] = original
         for late in set(sys.modules) - self.modules:       # imported in the block: may have bound stand-ins
             space = getattr(sys.modules[late], "__dict__", {})
-            space.update({name: swap_out(value) for name, value in space.items()})
+            for name, value in list(space.items()):
+                if swap_out(value) is not value:
+                    space[name] = swap_out(value)
         for space in self.spaces.values():
             if space.get("float") is Float:
                 del space["float"]

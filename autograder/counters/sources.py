@@ -28,9 +28,6 @@ class _Source:
     def __setattr__(self, name, value):
         setattr(self.source, name, value)
 
-    def __repr__(self):
-        return repr(self.source)
-
 
 class Iterator(_Source):
     """`ndarray.flat`, `np.nditer` or `np.broadcast` whose values count."""

@@ -62,15 +62,13 @@ class _Ufunc:
         return np.ufunc
 
     def __call__(self, *args, **kwargs):
-        if live() is not None and args and not any(map(is_counted, args)):
-            args = (_counted(args[0]), *args[1:])
-        return self.__wrapped__(*args, **kwargs)
+        return self.__wrapped__(*_promoted(args), **kwargs)
 
     def __getattr__(self, name):
         value = getattr(self.__wrapped__, name)
         if name not in ("reduce", "accumulate", "reduceat", "outer", "at"):
             return value
-        return lambda first, *args, **kwargs: value(_counted(first) if live() else first, *args, **kwargs)
+        return lambda *args, **kwargs: value(*_promoted(args), **kwargs)
 
     def __eq__(self, other):
         return self.__wrapped__ is getattr(other, "__wrapped__", other)
@@ -78,8 +76,12 @@ class _Ufunc:
     def __hash__(self):
         return hash(self.__wrapped__)
 
-    def __repr__(self):
-        return repr(self.__wrapped__)
+
+def _promoted(args):
+    """Arguments of which at least one is counted, so that NumPy tells of the call."""
+    if live() is None or not args or any(map(is_counted, args)):
+        return args
+    return _counted(args[0]), *args[1:]
 
 
 def _counted(value):
@@ -128,9 +130,6 @@ def _class(original, convert, base=object, **space):
 
         def __hash__(cls):
             return hash(original)
-
-        def __repr__(cls):
-            return repr(original)
 
     stand_in = Type(original.__name__, (base,), space)
     return stand_in

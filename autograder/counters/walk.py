@@ -118,30 +118,23 @@ class Walk:
             yield from [(item, _setter(value.flat, i)) for i, item in enumerate(value.flat)]
         elif kind is types.FunctionType:
             yield from self.function(value)
-            return
         elif kind is types.MethodType:
             yield from ((value.__self__, None), (value.__func__, None))
-            return
         elif kind is functools.partial:
             yield value.func, lambda new: value.__setstate__((new, value.args, value.keywords, vars(value)))
             yield value.args, lambda new: value.__setstate__((value.func, new, value.keywords, vars(value)))
             yield value.keywords, None
-            return
         elif kind is types.ModuleType:
             if _our_module(value.__name__):
                 yield from self.space(vars(value))
-            return
         elif kind is types.FrameType:
             yield from self.frame(value)
-            return
         elif kind is types.GeneratorType:
             if value.gi_frame is not None and not value.gi_running:
                 yield from self.frame(value.gi_frame)
-            return
         elif isinstance(value, type):
             if _our_type(value):
                 yield from _class(value)
-            return
         if _our_type(kind) or kind is types.SimpleNamespace:
             yield from _object(value, kind)
 

@@ -13,8 +13,8 @@
 # %% [markdown]
 # # 06 · Autograd
 #
-# Today you build the part that makes learning possible: your tensors will note every operation, and `loss.backward()`
-# will give the gradient of a number with respect to everything that it was computed from.
+# Today you build the part that makes learning possible: your tensors will note every operation, and
+# `loss.backward()` will give the gradient of a number with respect to everything that it was computed from.
 #
 # | | |
 # |---|---|
@@ -63,16 +63,17 @@ from tinytorch_ref.losses import (
     binary_cross_entropy_with_logits_forward, cross_entropy_forward, mse_loss_forward,
 )
 from tinytorch_ref.tensor import (
-    Recorder, Tensor, absolute, add, apply, cast, divide, equal, exp, greater, greater_equal, index, less, less_equal, log,
-    matmul, multiply, negative, not_equal, permute, power, reduce_max, reduce_mean, reduce_sum, reshape, scalar_power, sqrt,
-    subtract,
+    Recorder, Tensor, absolute, add, apply, cast, divide, equal, exp, greater, greater_equal, index, less,
+    less_equal, log, matmul, multiply, negative, not_equal, permute, power, reduce_max, reduce_mean, reduce_sum,
+    reshape, scalar_power, sqrt, subtract,
 )
 
 # %% [markdown]
 # ## Why not measure the slopes?
 #
-# To make a loss smaller you need its slope with respect to every parameter. The definition of a slope suggests a way: move
-# one parameter a little, compute the loss again, and see how much it changed. It works. Run this and look at the time.
+# To make a loss smaller you need its slope with respect to every parameter. The definition of a slope
+# suggests a way: move one parameter a little, compute the loss again, and see how much it changed. It works.
+# Run this and look at the time.
 
 # %%
 rng = np.random.default_rng(0)
@@ -99,14 +100,16 @@ print(f"20 slopes: {for_20 * 1e3:.0f} ms; all {parameters:,}: {for_20 / 20 * par
 # %% [markdown]
 # Two runs of the network for each parameter. A small language model has a hundred million of them.
 #
-# *Backpropagation* gives all slopes exactly, for the price of about two more runs in total, however many parameters there
-# are. It is nothing but the chain rule, walked from the loss back to the inputs, with each intermediate result visited once.
+# *Backpropagation* gives all slopes exactly, for the price of about two more runs in total, however many
+# parameters there are. It is nothing but the chain rule, walked from the loss back to the inputs, with each
+# intermediate result visited once.
 #
 # ## Optional: the whole idea with single numbers
 #
-# If the chain rule is a while ago, read the next cell; there is nothing to write and there are no points. Each `Value`
-# remembers what it was made of and the slope towards each parent. `backward` goes through the values from the youngest
-# to the oldest and passes on *my gradient times the slope*; what arrives over several ways is added up.
+# If the chain rule is a while ago, read the next cell; there is nothing to write and there are no points.
+# Each `Value` remembers what it was made of and the slope towards each parent. `backward` goes through the
+# values from the youngest to the oldest and passes on *my gradient times the slope*; what arrives over
+# several ways is added up.
 
 # %%
 class Value:
@@ -141,9 +144,10 @@ c.backward()
 a.grad, b.grad
 
 # %% [markdown]
-# With tensors four things are new, and they are today's work: shapes (a gradient has the shape of its tensor, so
-# broadcasting must be undone), memory (what the backward pass wants again must be kept until then, and no longer), length
-# (a graph may have 500,000 nodes), and errors (a wrong gradient raises nothing; it just learns badly).
+# With tensors four things are new, and they are today's work: shapes (a gradient has the shape of its tensor,
+# so broadcasting must be undone), memory (what the backward pass wants again must be kept until then, and no
+# longer), length (a graph may have 500,000 nodes), and errors (a wrong gradient raises nothing; it just
+# learns badly).
 
 # %% [markdown]
 # ## 1 · Undo a broadcast
@@ -152,8 +156,8 @@ a.grad, b.grad
 # $\partial L / \partial x_i$; it has the shape of $x$. In the backward pass each operation receives the gradient of its
 # output and must return the gradient of each input.
 #
-# Take `z = x + y` with `x` of shape `(2, 3)` and a bias `y` of shape `(3,)`. Each $y_j$ was used twice, in row 0 and in
-# row 1, so it moves the loss in two ways, and the two effects add up:
+# Take `z = x + y` with `x` of shape `(2, 3)` and a bias `y` of shape `(3,)`. Each $y_j$ was used twice, in
+# row 0 and in row 1, so it moves the loss in two ways, and the two effects add up:
 #
 # $$\frac{\partial L}{\partial y_j} = \sum_i \frac{\partial L}{\partial z_{ij}}$$
 #
@@ -164,8 +168,9 @@ a.grad, b.grad
 #   (3,)              (2, 3)                 (2, 3)                         (3,)
 # ```
 #
-# So: where the forward pass repeated a number, the backward pass sums. Axes that broadcasting put in front are summed away;
-# axes of length 1 that it stretched are summed and keep length 1. Write `unbroadcast`, which does that for any two shapes.
+# So: where the forward pass repeated a number, the backward pass sums. Axes that broadcasting put in front
+# are summed away; axes of length 1 that it stretched are summed and keep length 1. Write `unbroadcast`, which
+# does that for any two shapes.
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_unbroadcast", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 def unbroadcast(grad, shape):
@@ -254,9 +259,10 @@ check.counts(counted, flops=0, because="equal shapes need no sum")
 # $$\frac{\partial L}{\partial x} = \frac{\partial L}{\partial z} \cdot y, \qquad
 #   \frac{\partial L}{\partial y} = \frac{\partial L}{\partial z} \cdot x .$$
 #
-# In the package this is a *gradient rule*: a function that runs right after the operation, with its arrays at hand, and
-# returns a function `backward`, which will run later. Between the two, `backward` is a *closure*: **it keeps alive each
-# array that its body names, and no other**. For the gradient of a sum you need shapes only, so take them out first:
+# In the package this is a *gradient rule*: a function that runs right after the operation, with its arrays at
+# hand, and returns a function `backward`, which will run later. Between the two, `backward` is a *closure*:
+# **it keeps alive each array that its body names, and no other**. For the gradient of a sum you need shapes
+# only, so take them out first:
 #
 # ```python
 # @gradient_rule(add)
@@ -269,8 +275,9 @@ check.counts(counted, flops=0, because="equal shapes need no sum")
 #     return backward
 # ```
 #
-# A rule with a parameter `needs` is also told which inputs want a gradient at all, such as `(True, False)` for `x * 2`:
-# for the others it may return `None`, do no work and keep nothing. The registry below is complete; so are the easy rules.
+# A rule with a parameter `needs` is also told which inputs want a gradient at all, such as `(True, False)`
+# for `x * 2`: for the others it may return `None`, do no work and keep nothing. The registry below is
+# complete; so are the easy rules.
 
 # %% tags=["export"]
 RULES = {}  # primitive -> (rule, whether the rule has a parameter `needs`)
@@ -375,11 +382,12 @@ def cast_rule(output, a, dtype):
 
 
 # %% [markdown]
-# Now five rules of yours. Find the slope on paper, multiply it by `grad`, undo the broadcasting, and ask for each array
-# that you name in `backward`: is it needed? (The slope of `exp` is its result: keep the result, not the input.)
+# Now five rules of yours. Find the slope on paper, multiply it by `grad`, undo the broadcasting, and ask for
+# each array that you name in `backward`: is it needed? (The slope of `exp` is its result: keep the result,
+# not the input.)
 #
-# `scalar_power` is $a^p$ for one Python number $p$, with slope $p\,a^{p-1}$. Mind $p = 0$: the result is constant, so the
-# slope is 0 everywhere, also at $a = 0$, where $0 \cdot 0^{-1}$ would be NaN.
+# `scalar_power` is $a^p$ for one Python number $p$, with slope $p\,a^{p-1}$. Mind $p = 0$: the result is
+# constant, so the slope is 0 everywhere, also at $a = 0$, where $0 \cdot 0^{-1}$ would be NaN.
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_rules", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 @gradient_rule(multiply)
@@ -537,13 +545,13 @@ parts.score()
 # %% [markdown]
 # ## 3 · Take notes
 #
-# Since module 01 every operation passes one door, `apply`, which asks `Recorder.current` to note it. Until today nobody
-# stood there. What shall be noted? A *node* for each operation that a gradient has to pass, with
+# Since module 01 every operation passes one door, `apply`, which asks `Recorder.current` to note it. Until
+# today nobody stood there. What shall be noted? A *node* for each operation that a gradient has to pass, with
 #
 # - `backward`: what the rule returned, with the arrays that it keeps;
-# - `edges`: one for each input, saying where its gradient goes. An input that was itself computed leads to *its node*. A
-#   *leaf*, a tensor that you made and that requires a gradient, leads to the *tensor*, whose `grad` will be filled. An
-#   input that needs no gradient has the edge `None`;
+# - `edges`: one for each input, saying where its gradient goes. An input that was itself computed leads to
+#   *its node*. A *leaf*, a tensor that you made and that requires a gradient, leads to the *tensor*, whose
+#   `grad` will be filled. An input that needs no gradient has the edge `None`;
 # - `order`: the number of nodes that were made before it.
 #
 # ```
@@ -552,12 +560,13 @@ parts.score()
 #   y ── leaf ─────────┘
 # ```
 #
-# Why not an edge to the intermediate tensor `x * y`? Because the edge would keep its array alive, though no rule may want
-# it. What the rules name is kept; nothing else is.
+# Why not an edge to the intermediate tensor `x * y`? Because the edge would keep its array alive, though no
+# rule may want it. What the rules name is kept; nothing else is.
 #
-# The cell below is complete: `make_backward` finds the rule and runs it, and `Node` does the bookkeeping. Read `run`: it
-# refuses what would give a wrong gradient without a word, such as a kept array that was overwritten since. (It looks at
-# `tensor.version`; the reference to the tensor is *weak*, so that a node keeps no tensor alive.)
+# The cell below is complete: `make_backward` finds the rule and runs it, and `Node` does the bookkeeping.
+# Read `run`: it refuses what would give a wrong gradient without a word, such as a kept array that was
+# overwritten since. (It looks at `tensor.version`; the reference to the tensor is *weak*, so that a node
+# keeps no tensor alive.)
 
 # %% tags=["export"]
 def make_backward(primitive, output, inputs, needs, saved, params):
@@ -573,13 +582,13 @@ def make_backward(primitive, output, inputs, needs, saved, params):
     RuntimeError
         If the primitive has no rule; the message names it.
     """
-    if primitive not in RULES:
+    rule, wants_needs = RULES.get(primitive, (None, False))
+    if rule is None:
         name = primitive.__name__
         raise RuntimeError(
             f"{name} has no gradient rule, and an input requires a gradient: write one with @gradient_rule({name}), "
             f"or compute under no_grad()"
         )
-    rule, wants_needs = RULES[primitive]
     if wants_needs:
         params = {**params, "needs": needs}
     if saved is not None:
@@ -588,22 +597,26 @@ def make_backward(primitive, output, inputs, needs, saved, params):
 
 
 def kept_arrays(value):
-    """Arrays that a backward function keeps alive through its closure; looks into tuples, lists and functions."""
+    """Arrays that a backward function keeps through its closure; looks into tuples, lists and functions."""
     if isinstance(value, np.ndarray):
         return [value]
     if isinstance(value, (tuple, list)):
         return [array for part in value for array in kept_arrays(part)]
-    return [array for cell in getattr(value, "__closure__", None) or () for array in kept_arrays(cell.cell_contents)]
+    cells = getattr(value, "__closure__", None) or ()
+    return [array for cell in cells for array in kept_arrays(cell.cell_contents)]
 
 
 def watched_tensors(backward, tensors):
-    """Pairs (weak reference, version) of those tensors whose arrays, or views of them, a backward function keeps."""
+    """Pairs (weak reference, version) of the tensors whose arrays, or views of them, a backward function keeps."""
     watched = []
     for cell in getattr(backward, "__closure__", None) or ():
         array = cell.cell_contents
         if isinstance(array, np.ndarray):
             for tensor in tensors:
-                if array is tensor.data or (array.base is not None and np.may_share_memory(array, tensor.data)):
+                if array is tensor.data:
+                    watched.append((ref(tensor), tensor.version))
+                    break
+                if array.base is not None and np.may_share_memory(array, tensor.data):
                     watched.append((ref(tensor), tensor.version))
     return tuple(watched)
 
@@ -629,7 +642,8 @@ class Node:
     shape, dtype
         Of the output, and so of the gradient that arrives.
     watched : tuple
-        Pairs (weak reference to a tensor, its version) of the tensors that must not change before the backward pass.
+        Pairs (weak reference to a tensor, its version) of the tensors that must not change before the
+        backward pass.
 
     Raises
     ------
@@ -648,8 +662,8 @@ class Node:
         for tensor in inputs:
             if tensor.version and tensor.node is not None:
                 raise RuntimeError(
-                    f"{self.name} uses a tensor of shape {tensor.shape} that was computed and then changed in place "
-                    f"(tensor[...] = ...): its gradient is not known. Compute a new tensor instead"
+                    f"{self.name} uses a tensor of shape {tensor.shape} that was computed and then changed in "
+                    f"place (tensor[...] = ...): its gradient is not known. Compute a new tensor instead"
                 )
 
     @property
@@ -679,12 +693,14 @@ class Node:
             tensor = reference()
             if tensor is not None and tensor.version != version:
                 raise RuntimeError(
-                    f"a tensor of shape {tensor.shape} was changed in place (tensor[...] = ...) between {self.name} and "
-                    f"backward(), which needs its old values: compute a new tensor instead"
+                    f"a tensor of shape {tensor.shape} was changed in place (tensor[...] = ...) between "
+                    f"{self.name} and backward(), which needs its old values: compute a new tensor instead"
                 )
         grads = self.backward(grad)
         if len(grads) != len(self.edges):
-            raise RuntimeError(f"the gradient rule of {self.name} gave {len(grads)} gradients for {len(self.edges)} inputs")
+            raise RuntimeError(
+                f"the gradient rule of {self.name} gave {len(grads)} gradients for {len(self.edges)} inputs"
+            )
         pairs = []
         for edge, part in zip(self.edges, grads):
             if edge is not None:
@@ -698,9 +714,9 @@ class Node:
         self.edges, self.backward, self.watched = (), None, ()
 
     def _fitted(self, grad, edge):
-        """The gradient in its input's dtype where precisions were mixed; any other misfit is the rule's mistake."""
+        """The gradient in its input's dtype if precisions were mixed; any other misfit is the rule's mistake."""
         if edge.dtype.kind != "f":
-            raise RuntimeError(f"a gradient for a tensor of dtype {edge.dtype}: only real numbers have gradients")
+            raise RuntimeError(f"a gradient for a tensor of {edge.dtype}: only real numbers have gradients")
         if grad is None or grad.shape != edge.shape:
             got = "no gradient" if grad is None else f"a gradient of shape {grad.shape}"
             raise RuntimeError(f"the gradient rule of {self.name} gave {got} for an input of shape {edge.shape}")
@@ -710,9 +726,9 @@ class Node:
 
 
 # %% [markdown]
-# Write `record`, which the door calls after each operation, and the two ways to have something not recorded: `no_grad()`
-# for a block, in which nothing is noted (evaluation, updates of parameters), and `detach(x)` for one tensor: the same values,
-# the same memory, but a constant to autograd.
+# Write `record`, which the door calls after each operation, and the two ways to have something not recorded:
+# `no_grad()` for a block, in which nothing is noted (evaluation, updates of parameters), and `detach(x)` for
+# one tensor: the same values, the same memory, but a constant to autograd.
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_record", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 class GradientRecorder:
@@ -739,8 +755,8 @@ class GradientRecorder:
             Other parameters of the operation.
 
         Hints: ask each input for `requires_grad`; `make_backward` wants these answers as `needs`. An input's edge is
-        its node, or the tensor itself if it has none, or None if it needs no gradient. Do the cheap tests first: this runs
-        for every operation.
+        its node, or the tensor itself if it has none, or None if it needs no gradient. Do the cheap tests first:
+        this runs for every operation.
         """
         ### BEGIN SOLUTION
         if not self.recording:
@@ -751,13 +767,13 @@ class GradientRecorder:
         backward = make_backward(primitive, output, inputs, needs, saved, params)
         if backward is None:
             return
-        edges = [(tensor.node or tensor) if need else None for tensor, need in zip(inputs, needs)]
+        edges = [(tensor.node or tensor) if tensor.requires_grad else None for tensor in inputs]
         output.requires_grad = True
         output.node = Node(primitive, edges, backward, output, inputs)
         ### END SOLUTION
 
     def backward(self, tensor, gradient=None, retain_graph=False):
-        """What `tensor.backward()` calls: gradients of all leaves that `tensor` was made from are added to their `grad`."""
+        """What `tensor.backward()` calls: add the gradients of all leaves behind `tensor` to their `grad`."""
         gradient = first_gradient(tensor, gradient)
         if tensor.node is None:
             accumulate(tensor, gradient, gradient)
@@ -803,7 +819,8 @@ x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0])
 z = x * y + x
 for name, tensor in [("x", x), ("y + 1", y + 1), ("z", z), ("detach(z)", detach(z))]:
     node = tensor.node
-    print(f"{name:10} requires_grad {tensor.requires_grad!s:5}", node and (node.name, node.order, [type(edge).__name__ for edge in node.edges]))
+    edges = node and [type(edge).__name__ for edge in node.edges]
+    print(f"{name:10} requires_grad {tensor.requires_grad!s:5}", node and f"{node.name}, order {node.order}, edges {edges}")
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_record_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: an operation whose rule is known, one without a rule, and questions about edges.
@@ -901,7 +918,8 @@ parts.score()
 # %% [markdown]
 # ## 4 · Walk back
 #
-# Now the heart. Start with the gradient of the last node and pass gradients along the edges. There is one thing to get right:
+# Now the heart. Start with the gradient of the last node and pass gradients along the edges. There is one
+# thing to get right:
 #
 # ```
 #            ┌── exp (1) ──┐                    the gradient of multiply has two parts:
@@ -910,18 +928,20 @@ parts.score()
 #                  (2)
 # ```
 #
-# **A node may run only when all parts of its gradient have arrived.** Running `multiply` once for each way gives the same
-# sum, but the number of ways doubles with every such diamond: forty of them in a row are a trillion ways.
+# **A node may run only when all parts of its gradient have arrived.** Running `multiply` once for each way
+# gives the same sum, but the number of ways doubles with every such diamond: forty of them in a row are a
+# trillion ways.
 #
-# The order gives the answer for free. A node is older than all that use it; so among the nodes that have received
-# something, **always run the youngest**: whatever could still send to it is younger and has already run. A *heap* hands out
-# its smallest entry first, whatever was put in since: `heappush(heap, (-node.order, node))` and `heappop(heap)`.
+# The order gives the answer for free. A node is older than all that use it; so among the nodes that have
+# received something, **always run the youngest**: whatever could still send to it is younger and has already
+# run. A *heap* hands out its smallest entry first, whatever was put in since: put in with
+# `heappush(heap, (-node.order, node))`, take out with `heappop(heap)`.
 #
-# No recursion: a chain of 500,000 operations must not be deeper than Python's stack. And free each node once it has run,
-# so that memory falls while the walk goes on.
+# No recursion: a chain of 500,000 operations must not be deeper than Python's stack. And free each node once
+# it has run, so that memory falls while the walk goes on.
 #
-# Gradients that arrive at a leaf are *added* to its `grad`. That is how gradients of several losses, or of several parts
-# of a batch, accumulate; and it is why every training loop sets them to None in between.
+# Gradients that arrive at a leaf are *added* to its `grad`. That is how gradients of several losses, or of
+# several parts of a batch, accumulate; and it is why every training loop sets them to None in between.
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_walk", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 def first_gradient(tensor, gradient=None):
@@ -999,8 +1019,9 @@ def walk(root, gradient, retain_graph=False):
     retain_graph : bool
         Whether nodes stay usable for another backward pass; otherwise each is freed as soon as it has run.
 
-    Hints: a dict `{node: gradient that has arrived so far}` and a heap of the nodes in it. `node.run(grad)` gives pairs
-    (edge, gradient); an edge that is not a `Node` is a leaf. Never add in place here: the array may belong to somebody else.
+    Hints: a dict `{node: gradient that has arrived so far}` and a heap of the nodes in it. `node.run(grad)` gives
+    pairs (edge, gradient); an edge that is not a `Node` is a leaf. Never add in place here: the array may belong
+    to somebody else.
     """
     ### BEGIN SOLUTION
     arrived = {root: gradient}
@@ -1158,8 +1179,9 @@ parts.score()
 # %% [markdown]
 # ## 5 · Trust, but measure
 #
-# A wrong gradient raises no error. The network learns a little worse, or nothing, and you look for the reason in the
-# data. So every rule is checked against the definition of a slope before anybody relies on it. For an input element
+# A wrong gradient raises no error. The network learns a little worse, or nothing, and you look for the reason
+# in the data. So every rule is checked against the definition of a slope before anybody relies on it. For an
+# input element
 # $x_i$, an output $z$ and a gradient $u$ from above,
 #
 # $$\frac{\partial L}{\partial x_i} \approx \frac{\sum_j u_j\, z_j(x_i + h) - \sum_j u_j\, z_j(x_i - h)}{2h}.$$
@@ -1168,7 +1190,8 @@ parts.score()
 #
 # - **both sides**: with $x + h$ and $x - h$ the error is of order $h^2$; with one side it is of order $h$;
 # - **float64**: in `float32` the difference of two nearly equal numbers is mostly rounding error;
-# - **a random $u$**: with all ones, a rule that forgets the gradient from above looks right, and so do many others;
+# - **a random $u$**: with all ones, a rule that forgets the gradient from above looks right, and so do many
+#   others;
 # - **every element of every input**, each from the same starting point.
 #
 # Write `numerical_gradient` and, with it, `gradcheck`. From exercise 6 on it works for you.
@@ -1252,7 +1275,9 @@ def gradcheck(fn, inputs, seed=0, rtol=1e-5, atol=1e-7):
             raise AssertionError(f"input {position} got no gradient")
         expected = numerical_gradient(fn, arrays, position, upstream)
         if not np.allclose(tensor.grad, expected, rtol=rtol, atol=atol):
-            raise AssertionError(f"the gradient of input {position} is\n{tensor.grad}\nby differences it is\n{expected}")
+            raise AssertionError(
+                f"the gradient of input {position} is\n{tensor.grad}\nby differences it is\n{expected}"
+            )
     return True
     ### END SOLUTION
 
@@ -1326,9 +1351,9 @@ check.close(numerical_gradient(cubes, [a], 0, b, step=0.5), (3 * a**2 + 0.25) * 
 # %% [markdown]
 # ## Look inside
 #
-# The next cell, complete, shows what your graph holds. `draw_graph` draws it from the result down to the leaves;
-# `saved_bytes` adds up the buffers that the rules keep, each counted once. A *view* counts as the buffer behind it, since
-# that is what stays in memory.
+# The next cell, complete, shows what your graph holds. `draw_graph` draws it from the result down to the
+# leaves; `saved_bytes` adds up the buffers that the rules keep, each counted once. A *view* counts as the
+# buffer behind it, since that is what stays in memory.
 
 # %% tags=["export"]
 def graph_nodes(tensor):
@@ -1345,8 +1370,8 @@ def graph_nodes(tensor):
 def saved_bytes(tensor):
     """Bytes of the arrays that the graph behind `tensor` keeps for its backward pass.
 
-    Each buffer is counted once and whole, however many rules or views share it. Values of parameters and inputs count too,
-    where a rule keeps them.
+    Each buffer is counted once and whole, however many rules or views share it. Values of parameters and inputs
+    count too, where a rule keeps them.
     """
     buffers = {}
     for node in graph_nodes(tensor):
@@ -1369,8 +1394,9 @@ def draw_graph(tensor, **names):
     Returns
     -------
     str
-        A line for each edge: the operation, its number in the order of computation, the shape of its result and the shapes of
-        the arrays that it keeps. What was drawn above is only named. A drawing ends after 60 lines.
+        A line for each edge: the operation, its number in the order of computation, the shape of its result
+        and the shapes of the arrays that it keeps. What was drawn above is only named. A drawing ends after
+        60 lines.
     """
     names = {id(leaf): name for name, leaf in names.items()}
     numbers = {node: number for number, node in enumerate(reversed(graph_nodes(tensor)))}
@@ -1417,13 +1443,13 @@ print(saved_bytes(z), "bytes kept")
 # %% [markdown]
 # ## 6 · The product of matrices
 #
-# From here on you teach your engine the operations of the earlier modules. First the one that networks spend their time on.
-# For $C = A B$, with $G$ the gradient of $C$,
+# From here on you teach your engine the operations of the earlier modules. First the one that networks spend
+# their time on. For $C = A B$, with $G$ the gradient of $C$,
 #
 # $$\frac{\partial L}{\partial A} = G\, B^\top, \qquad \frac{\partial L}{\partial B} = A^\top G .$$
 #
-# You need not remember it: the shapes leave no choice. With `A (M, K)`, `B (K, N)` and `G (M, N)` there is one way to make
-# `(M, K)` of `G` and `B`.
+# You need not remember it: the shapes leave no choice. With `A (M, K)`, `B (K, N)` and `G (M, N)` there is
+# one way to make `(M, K)` of `G` and `B`.
 #
 # ```
 #   C (M, N)    =  A (M, K)  @  B (K, N)
@@ -1431,12 +1457,12 @@ print(saved_bytes(z), "bytes kept")
 #   for B       :  A.T (K, M)  @  G (M, N)     the backward pass costs twice the forward pass
 # ```
 #
-# The first layer of a network multiplies the data by its weights. Nobody wants the gradient of the data: with `needs` you
-# save one of the three products.
+# The first layer of a network multiplies the data by its weights. Nobody wants the gradient of the data: with
+# `needs` you save one of the three products.
 #
-# `@` knows two more forms. A 1-d operand stands for a row on the left, or a column on the right: give it its second axis
-# back, compute, and take the axis away. Batches of matrices broadcast: `swapaxes(-1, -2)` transposes each matrix, and
-# `unbroadcast` sums over a batch that shared one operand.
+# `@` knows two more forms. A 1-d operand stands for a row on the left, or a column on the right: give it its
+# second axis back, compute, and take the axis away. Batches of matrices broadcast: `swapaxes(-1, -2)`
+# transposes each matrix, and `unbroadcast` sums over a batch that shared one operand.
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_matmul", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 @gradient_rule(matmul)
@@ -1463,8 +1489,8 @@ def matmul_rule(output, a, b, needs):
     (array([[30., 40.]]), array([[10.],
            [20.]]))
 
-    Hints: `rows` is `a`, or `a[None, :]`; `columns` is `b`, or `b[:, None]`. The gradient needs the same axes: reshape it.
-    A product of the shape of `rows` becomes one of the shape of `a` by `unbroadcast` and `reshape`.
+    Hints: `rows` is `a`, or `a[None, :]`; `columns` is `b`, or `b[:, None]`. The gradient needs the same axes:
+    reshape it. What has the shape of `rows` gets the shape of `a` by `unbroadcast` and `reshape`.
     """
     ### BEGIN SOLUTION
     shape_a, shape_b = a.shape, b.shape
@@ -1558,23 +1584,27 @@ parts.score()
 # %% [markdown]
 # ## 7 · Reductions and parts
 #
-# A sum over an axis has used each element once, so each gets the gradient of its sum: the backward pass *repeats* what the
-# forward pass summed, the mirror image of exercise 1. The rules for the other reductions follow:
+# A sum over an axis has used each element once, so each gets the gradient of its sum: the backward pass
+# *repeats* what the forward pass summed, the mirror image of exercise 1. The rules for the other reductions
+# follow:
 #
 # - **mean**: the same, divided by the number of elements that were folded into one result;
-# - **max**: only the largest element moved the result. If several are equally large, share: each of $k$ gets $1/k$ of the
-#   gradient, as in `torch.amax`. (Giving each the whole would multiply the gradient by $k$.)
+# - **max**: only the largest element moved the result. If several are equally large, share: each of $k$
+#   gets $1/k$ of the gradient, as in `torch.amax`. (Giving each the whole would multiply the gradient by
+#   $k$.)
 #
-# An index took some elements and left the rest: the gradient has the shape of the whole array, is 0 where nothing was
-# taken, and **adds up where an element was taken more than once**. There is a trap: with `key = [0, 0, 2]`,
-# `result[key] += grad` adds only one of the two gradients to row 0; `np.add.at(result, key, grad)` adds both. It is slower,
-# so use it only where the key can repeat: where it holds a list or an array of integers.
+# An index took some elements and left the rest: the gradient has the shape of the whole array, is 0 where
+# nothing was taken, and **adds up where an element was taken more than once**. There is a trap: with the key
+# `[0, 0, 2]`, `result[key] += grad` adds only one of the two gradients to row 0, while
+# `np.add.at(result, key, grad)` adds both. It is slower, so use it only where the key can repeat: where it
+# holds a list or an array of integers.
 #
-# `restore_axes` in the next cell puts reduced axes back with length 1, so that the result broadcasts against the input.
+# `restore_axes` in the next cell puts reduced axes back with length 1, so that the result broadcasts against
+# the input.
 
 # %% tags=["export"]
 def restore_axes(reduced, ndim, axis, keepdims):
-    """The result of a reduction with the reduced axes back, of length 1; `ndim` is the number of axes of its input."""
+    """The result of a reduction with the reduced axes back, of length 1; `ndim` counts the axes of its input."""
     if keepdims:
         return reduced
     return np.expand_dims(reduced, tuple(range(ndim)) if axis is None else axis)
@@ -1632,8 +1662,8 @@ def reduce_mean_rule(output, a, axis=None, keepdims=False):
 def reduce_max_rule(output, a, axis=None, keepdims=False):
     """Gradient rule of a maximum over `axis`: the largest elements share the gradient equally.
 
-    Hints: keep a mask of the largest elements, a byte each. Counting in it with `mask.sum(..., dtype=grad.dtype)` keeps the
-    precision.
+    Hints: keep a mask of the largest elements, a byte each. Counting in it with
+    `mask.sum(..., dtype=grad.dtype)` keeps the precision.
     """
     ### BEGIN SOLUTION
     mask = a == restore_axes(output, a.ndim, axis, keepdims)
@@ -1742,19 +1772,20 @@ parts.score()
 # %% [markdown]
 # ## 8 · Whole layers
 #
-# A rule may cover more than one elementary operation. `softmax_forward` is five of NumPy's; recorded one by one they would
-# keep five arrays and pass five gradients. One rule for the whole keeps one array and passes one. Frameworks call such an
-# operation *fused*. Three are yours:
+# A rule may cover more than one elementary operation. `softmax_forward` is five of NumPy's; recorded one by
+# one they would keep five arrays and pass five gradients. One rule for the whole keeps one array and passes
+# one. Frameworks call such an operation *fused*. Three are yours:
 #
-# - **relu**: the slope is 1 where the output is positive, otherwise 0, also at 0. A product with a mask is fast.
+# - **relu**: the slope is 1 where the output is positive, otherwise 0, also at 0. A product with a mask is
+#   fast.
 # - **softmax**: each probability depends on all scores of its row. With $y$ the output, of which
 #   $\partial y_i / \partial x_j = y_i(\delta_{ij} - y_j)$, the sums collapse to
 #   $\;\frac{\partial L}{\partial x} = y \cdot \big(g - \sum_j g_j\, y_j\big)$, the sum along `axis`.
-# - **linear**: `x @ weight.T + bias` with `weight` of shape `(out, in)`. All axes of `x` before the last are one long batch:
-#   make matrices `(B, in)` and `(B, out)` of `x` and the gradient first.
+# - **linear**: `x @ weight.T + bias` with `weight` of shape `(out, in)`. All axes of `x` before the last
+#   are one long batch: make matrices `(B, in)` and `(B, out)` of `x` and the gradient first.
 #
-# The rules for the other activations and the losses follow complete. Read the one of `cross_entropy`: softmax and logarithm
-# together, and what is left of all that algebra is *probability minus one at the right class*.
+# The rules for the other activations and the losses follow complete. Read the one of `cross_entropy`: softmax
+# and logarithm together, and what is left of all that algebra is *probability minus one at the right class*.
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_layers", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 @gradient_rule(relu_forward)
@@ -1828,7 +1859,7 @@ def tanh_rule(output, a):
 
 @gradient_rule(gelu_forward)
 def gelu_rule(output, a, saved):
-    """gelu is a · s with s = sigmoid(v), v = c (a + 0.044715 a³); the slope is s (1 + a (1 - s) dv/da). `saved` is s."""
+    """gelu is a · s with s = sigmoid(v), v = c (a + 0.044715 a³), and `saved` is s: slope s (1 + a (1 - s) dv/da)."""
     c = 2 * math.sqrt(2 / math.pi)
 
     def backward(grad):
@@ -1883,7 +1914,9 @@ def binary_cross_entropy_rule(output, logits, target, reduction="mean"):
 
 
 @gradient_rule(cross_entropy_forward)
-def cross_entropy_rule(output, logits, target, saved, reduction="mean", ignore_index=-100, label_smoothing=0.0):
+def cross_entropy_rule(
+    output, logits, target, saved, reduction="mean", ignore_index=-100, label_smoothing=0.0
+):
     """Probabilities minus the target distribution, row by row; ignored rows get nothing."""
     shape, classes = logits.shape, logits.shape[-1]
     exps, totals = saved
@@ -1959,8 +1992,8 @@ check.gradient(two_layers, inputs, Tensor, because="a network of linear, relu, l
 # %% [markdown]
 # ## It learns
 #
-# All pieces are there. A network of modules 03 and 04, your gradients, and the simplest of all updates: a small step
-# against the gradient. Module 07 will do that part better. It takes about a second.
+# All pieces are there. A network of modules 03 and 04, your gradients, and the simplest of all updates: a
+# small step against the gradient. Module 07 will do that part better. It takes about a second.
 
 # %%
 from tinytorch_ref.layers import Linear, Sequential, Tanh
@@ -1987,19 +2020,19 @@ axes.legend(loc="upper center")
 show(fig, alt="A sine curve; the network before training is far from it, after training nearly on it.")
 
 # %% [markdown]
-# *The figure:* the sine curve that the network was shown, what it answered before training, and after 2,000 steps, when the
-# two curves nearly coincide.
+# *The figure:* the sine curve that the network was shown, what it answered before training, and after 2,000
+# steps, when the two curves nearly coincide.
 
 # %% [markdown]
 # ## Systems 1 · What a graph keeps
 #
-# Activations, not parameters, fill the memory in training: everything that a rule keeps waits for the backward pass. You can
-# count it on paper, if you ask of each operation what its rule names.
+# Activations, not parameters, fill the memory in training: everything that a rule keeps waits for the
+# backward pass. You can count it on paper, if you ask of each operation what its rule names.
 #
 # $$\text{loss} = \operatorname{mean}\big(\tanh(x\, w_1)\, w_2\big)$$
 #
-# with `x (N, D)`, `w1 (D, H)`, `w2 (H, O)`, all `float32` and all requiring a gradient. (`x` is the result of earlier
-# layers, say.) How many bytes does the graph keep? A buffer that two rules share counts once.
+# with `x (N, D)`, `w1 (D, H)`, `w2 (H, O)`, all `float32` and all requiring a gradient. (`x` is the result of
+# earlier layers, say.) How many bytes does the graph keep? A buffer that two rules share counts once.
 
 # %% nbgrader={"grade": false, "grade_id": "saved_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predict_saved_bytes(N, D, H, O):
@@ -2060,14 +2093,15 @@ with parts.part(2, "after it, and without recording"):
 parts.score()
 
 # %% [markdown]
-# *What you just measured.* Of the four terms two grow with the batch size `N`: the activations. The other two are parameters,
-# which are in memory anyway. Double the batch, and training needs twice the activations; `no_grad` needs none of them.
+# *What you just measured.* Of the four terms two grow with the batch size `N`: the activations. The other two
+# are parameters, which are in memory anyway. Double the batch, and training needs twice the activations;
+# `no_grad` needs none of them.
 
 # %% [markdown]
 # ## Systems 2 · What a backward pass costs
 #
-# For `x @ w` with `x (M, K)` and `w (K, N)`: how many FLOPs does the forward pass execute, and how many the backward pass,
-# if `x` requires a gradient and if it does not? `w` always does.
+# For `x @ w` with `x (M, K)` and `w (K, N)`: how many FLOPs does the forward pass execute, and how many the
+# backward pass, if `x` requires a gradient and if it does not? `w` always does.
 
 # %% nbgrader={"grade": false, "grade_id": "backward_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predict_forward_flops(M, K, N):
@@ -2124,16 +2158,17 @@ with parts.part(2, "backward, data without a gradient"):
 parts.score()
 
 # %% [markdown]
-# *What you just measured.* A step of training costs about three forward passes: one forward, two backward. This is where the
-# rule of thumb "6 FLOPs per parameter and example" comes from: 2 for the product, and twice that on the way back. The
-# finite differences of the motivation cost two forward passes *for each parameter*.
+# *What you just measured.* A step of training costs about three forward passes: one forward, two backward.
+# This is where the rule of thumb "6 FLOPs per parameter and example" comes from: 2 for the product, and twice
+# that on the way back. The finite differences of the motivation cost two forward passes *for each parameter*.
 
 # %% [markdown]
 # ## Systems 3 · How deep, how high
 #
-# `deep_network(x, w, b, layers)` above computes `tanh(x @ w + b)` in each layer and a mean at the end. How many nodes does its
-# graph have? And for `tanh_chain(x, length)`, a chain of `tanh` on one large array: how many arrays of that size are in
-# memory at the peak, beside `x` itself, when the operations are recorded, and when they run under `no_grad`?
+# `deep_network(x, w, b, layers)` above computes `tanh(x @ w + b)` in each layer and a mean at the end. How
+# many nodes does its graph have? And for `tanh_chain(x, length)`, a chain of `tanh` on one large array: how
+# many arrays of that size are in memory at the peak, beside `x` itself, when the operations are recorded, and
+# when they run under `no_grad`?
 
 # %% nbgrader={"grade": false, "grade_id": "depth_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predict_nodes(layers):
@@ -2171,8 +2206,9 @@ axes.legend()
 show(fig, alt="Peak memory against the length of the chain: a rising line with a backward pass, a flat one under no_grad.")
 
 # %% [markdown]
-# *The figure:* peak memory in megabytes against the length of the chain. Recorded, it rises by one array of 0.2 MB for each
-# operation; the backward pass adds only two or three arrays, as nodes are freed on the way. Under `no_grad` it stays at two.
+# *The figure:* peak memory in megabytes against the length of the chain. Recorded, it rises by one array of
+# 0.2 MB for each operation; the backward pass adds only two or three arrays, as nodes are freed on the way.
+# Under `no_grad` it stays at two.
 
 # %% nbgrader={"grade": true, "grade_id": "depth_check", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 # Check (6 points): nodes and peaks of your own graphs.
@@ -2198,56 +2234,61 @@ parts.score()
 # %% [markdown]
 # ## Explain
 #
-# A classmate's network classifies a test set in batches of 256 within 1 GB. Training the same network with the same batches
-# stops with a `MemoryError` at 4 GB. "But the parameters are only 50 MB," he says, "and I call `backward()` in every step, so
-# nothing can pile up." Explain in three to six sentences what fills the memory and when it is given back. Then give two
-# changes that would make it fit, and say what each costs.
+# A classmate's network classifies a test set in batches of 256 within 1 GB. Training the same network with
+# the same batches stops with a `MemoryError` at 4 GB. "But the parameters are only 50 MB," they say, "and I
+# call `backward()` in every step, so nothing can pile up." Explain in three to six sentences what fills the
+# memory and when it is given back. Then give two changes that would make it fit, and say what each costs.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "autograd_explain", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (5 points).**
-# 2: the arrays that gradient rules keep (activations) wait from the forward pass to the backward pass, so at the end of the
-# forward pass those of all layers are in memory at once; they grow with the batch and the depth, not with the parameters.
-# 1: without recording (evaluation under no_grad, or with nothing that requires a gradient) a result is freed as soon as the
-# next one is computed, so only the two largest neighbours count.
-# 1: backward() frees node by node, but the peak is reached *before* it starts; gradients of the parameters add 50 MB.
-# 1: two changes with their cost: smaller batches (more steps, or accumulated gradients: the same work in more pieces); keeping
-# only some activations and computing the others again (about one more forward pass); half precision (fewer digits); or a
-# rule that keeps less (a mask instead of an array).
+# 2: the arrays that gradient rules keep (activations) wait from the forward pass to the backward pass, so at
+# the end of the forward pass those of all layers are in memory at once; they grow with the batch and the
+# depth, not with the parameters.
+# 1: without recording (evaluation under no_grad, or with nothing that requires a gradient) a result is freed
+# as soon as the next one is computed, so only the two largest neighbours count.
+# 1: backward() frees node by node, but the peak is reached *before* it starts; gradients of the parameters
+# add 50 MB.
+# 1: two changes with their cost: smaller batches (more steps, or accumulated gradients: the same work in more
+# pieces); keeping only some activations and computing the others again (about one more forward pass); half
+# precision (fewer digits); or a rule that keeps less (a mask instead of an array).
 #
-# *A good answer.* "Each rule keeps what it needs for its gradient, here mostly the activations of the layer, N·H·4 bytes each.
-# In evaluation they die at once, so the peak is about two layers. In training the forward pass must keep those of all layers
-# until backward() comes by, last layer first; backward frees them, but the peak was already there when it began. Parameters
-# and their gradients are 100 MB and don't matter. Batches of 64 need a quarter of the activations; four of them accumulate to
-# the same gradient, for the same FLOPs in smaller products. Or keep every second layer and recompute the rest on the way
-# back, which costs up to one more forward pass." 5 points.
+# *A good answer.* "Each rule keeps what it needs for its gradient, here mostly the activations of the layer,
+# N·H·4 bytes each. In evaluation they die at once, so the peak is about two layers. In training the forward
+# pass must keep those of all layers until backward() comes by, last layer first; backward frees them, but the
+# peak was already there when it began. Parameters and their gradients are 100 MB and don't matter. Batches of
+# 64 need a quarter of the activations; four of them accumulate to the same gradient, for the same FLOPs in
+# smaller products. Or keep every second layer and recompute the rest on the way back, which costs up to one
+# more forward pass." 5 points.
 #
-# *A weak answer.* "Training needs more memory because of the gradients, which are as big as the parameters, so it doubles. Use a
-# smaller model." Gradients of the parameters are 50 MB of the 3 GB that have to be explained; the answer confuses gradients
-# with kept activations and names neither batch nor depth. 1 point, for the observation that training keeps more.
+# *A weak answer.* "Training needs more memory because of the gradients, which are as big as the parameters,
+# so it doubles. Use a smaller model." Gradients of the parameters are 50 MB of the 3 GB that have to be
+# explained; the answer confuses gradients with kept activations and names neither batch nor depth. 1 point,
+# for the observation that training keeps more.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## What can go wrong
 #
-# **`RuntimeError: backward() on a tensor of shape (32, 10) needs a gradient of that shape`**: a gradient is of *one* number. End with
-# `.mean()` or `.sum()`, or look for a loss with `reduction="none"`.
+# **`RuntimeError: backward() on a tensor of shape (32, 10) needs a gradient of that shape`**: a gradient is
+# of *one* number. End with `.mean()` or `.sum()`, or look for a loss with `reduction="none"`.
 #
-# **`RuntimeError: backward() a second time: …`**: the loop calls `backward()` twice on one graph, or a tensor computed before the
-# loop is used in every turn. Compute it inside the loop, or pass `retain_graph=True` if you mean it.
+# **`RuntimeError: backward() a second time: …`**: the loop calls `backward()` twice on one graph, or a tensor
+# computed before the loop is used in every turn. Compute it inside the loop, or pass `retain_graph=True` if
+# you mean it.
 #
-# **`RuntimeError: a tensor … was changed in place between multiply and backward()`**: `x[...] = value` overwrote what a rule had
-# kept. Compute a new tensor instead. (A write through `x.data[...]`, or through a view of `x`, is *not* noticed: the gradient is
-# silently wrong.)
+# **`RuntimeError: a tensor … was changed in place … between multiply and backward()`**: `x[...] = value`
+# overwrote what a rule had kept. Compute a new tensor instead. (A write through `x.data[...]`, or through a
+# view of `x`, is *not* noticed: the gradient is silently wrong.)
 #
-# **The loss falls for a while, then goes wild; gradients grow from step to step**: nobody set `grad` to None between the steps, so
-# they add up.
+# **The loss falls for a while, then goes wild; gradients grow from step to step**: nobody set `grad` to None
+# between the steps, so they add up.
 #
-# **`AttributeError: 'NoneType' object has no attribute …` on `x.grad`**: `x` is no leaf with `requires_grad=True`, or the way to it
-# was cut by `detach`, `no_grad` or an integer. Draw the graph.
+# **`AttributeError: 'NoneType' object has no attribute …` on `x.grad`**: `x` is no leaf with
+# `requires_grad=True`, or the way to it was cut by `detach`, `no_grad` or an integer. Draw the graph.
 #
-# **`RuntimeError: … has no gradient rule`**: you wrote a primitive and no rule for it. Better this than a gradient that is missing
-# without a word.
+# **`RuntimeError: … has no gradient rule`**: you wrote a primitive and no rule for it. Better this than a
+# gradient that is missing without a word.
 
 # %% [markdown]
 # ## Recap
@@ -2259,7 +2300,8 @@ parts.score()
 # | `walk` | each node once; 2 forward passes | the autograd engine | PyTorch also counts dependencies and runs several devices in parallel |
 # | `tensor.backward()` | frees as it goes | `Tensor.backward` | your gradients are plain arrays: no gradient of a gradient |
 # | `no_grad`, `detach` | nothing | `torch.no_grad`, `Tensor.detach` | PyTorch's detached tensor shares the version counter, yours does not |
-# | `gradcheck` | two forward passes an element | `torch.autograd.gradcheck` | PyTorch's also checks complex numbers and second derivatives |
+# | `gradcheck` | two forward passes an element | `torch.autograd.gradcheck` | PyTorch's also knows complex numbers |
 # | `x.max()` with ties | a byte an element | `torch.amax` | the same here; `torch.max(dim=)` gives all to one element |
 #
-# Your framework can compute which way is downhill for every parameter at once. In module 07 you decide how to step.
+# Your framework can compute which way is downhill for every parameter at once. In module 07 you decide how to
+# step.

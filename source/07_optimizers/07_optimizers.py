@@ -48,7 +48,7 @@ from tinytorch_ref.autograd import no_grad
 from tinytorch_ref.layers import Linear, Parameter, ReLU, Sequential
 
 # %% nbgrader={"grade": false, "grade_id": "optimizers_imports", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["export"]
-"""Optimizers: steps that change parameters in place, the clipping of gradients, and schedules of the step size."""
+"""Optimizers: steps that change parameters in place, clipping of gradients, schedules of the step size."""
 
 import math
 
@@ -192,8 +192,8 @@ class Optimizer:
 
     def step(self):
         """Change every parameter that has a gradient, in place."""
-        # Hints: zip(self.parameters, self.state) gives each parameter with its dict. The four lines of the sketch
-        # above are the body of the loop; `self.scratch_like(parameter.data)` is the scratch.
+        # Hints: zip(self.parameters, self.state) gives each parameter with its dict. The lines of the sketch above
+        # are the body of the loop; `self.scratch_like(parameter.data)` is the scratch.
         ### BEGIN SOLUTION
         for parameter, state in zip(self.parameters, self.state):
             if parameter.grad is None:
@@ -207,7 +207,7 @@ class Optimizer:
 
 
 # %% nbgrader={"grade": false, "grade_id": "optimizers_base_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: an optimizer that adds the number of the step and says what it was given, and a look at memory.
+# For the checks: an optimizer that adds the number of the step, one without state, and a look at memory.
 class Counting(Optimizer):
     def start(self, data):
         return {"steps": 0, "sum": np.zeros_like(data)}
@@ -259,7 +259,7 @@ check.equal(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_base_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (3 points): a gap in the middle, gradients that come late, a stale graph, no memory, zero gradients.
+# Hidden tests (3 points): a gap in the middle, late gradients, a stale graph, no state, zero gradients.
 ### BEGIN HIDDEN TESTS
 one, two, three = parameters_of((2,), (5,), ())
 optimizer = Counting([one, two, three], lr=0.1)
@@ -353,8 +353,8 @@ class SGD(Optimizer):
 
     def update(self, data, grad, state, scratch):
         """One step, in place on `data` and `state["velocity"]`, without a new array."""
-        # Hints: if there is weight decay, put g into scratch and let `grad = scratch`. The Nesterov step is two steps,
-        # one along g and one along v. A scratch may be its own input: np.multiply(scratch, 2, out=scratch).
+        # Hints: if there is weight decay, put g into scratch and let `grad = scratch`. The Nesterov step is two
+        # steps, one along g and one along v. `out` may be an input: np.multiply(scratch, 2, out=scratch).
         ### BEGIN SOLUTION
         if self.weight_decay:
             np.multiply(data, self.weight_decay, out=scratch)
@@ -438,7 +438,9 @@ with parts.part(3, "momentum"):
         v = 0.9 * v + g
         p = p - 0.1 * v
     got = after_steps(SGD, start, gradients, lr=0.1, momentum=0.9)
-    check.close(got, p, because="v ← momentum · v + g with the whole g, starting at 0; then lr · v is subtracted")
+    check.close(
+        got, p, because="v ← momentum · v + g with the whole g, starting at 0; then lr · v is subtracted"
+    )
 with parts.part(2, "Nesterov"):
     p, v = start, 0.0
     for g in gradients:
@@ -450,11 +452,13 @@ with parts.part(1, "in place"):
     optimizer = stepped(SGD, [(4, 5), (7,)], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1)
     with count() as counted:
         optimizer.step()
-    check.counts(counted, arrays=0, because="a step should write into data, velocity and scratch only: use out=")
+    check.counts(
+        counted, arrays=0, because="a step should write into data, velocity and scratch only: use out="
+    )
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_sgd_hidden", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (5 points): all options together, the gradient untouched, precision, no velocity without momentum.
+# Hidden tests (5 points): all options together, the gradient untouched, precision, no needless velocity.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(2)
 start, gradients = rng.normal(size=(4,)), rng.normal(size=(60, 4))
@@ -466,7 +470,9 @@ for momentum, nesterov in [(0.8, False), (0.8, True)]:
         p = p - 0.05 * (g + momentum * v if nesterov else v)
     options = {"lr": 0.05, "momentum": momentum, "nesterov": nesterov, "weight_decay": 0.3}
     got = after_steps(SGD, start, gradients, **options)
-    check.close(got, p, because="the decay belongs to g, before the velocity, and g is taken from the old parameter")
+    check.close(
+        got, p, because="the decay belongs to g, before the velocity, and g is taken from the old parameter"
+    )
 optimizer = stepped(SGD, [(3,), (2, 2)], steps=3, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.5)
 for parameter in optimizer.parameters:
     check.close(parameter.grad, np.ones(parameter.shape), because="the gradient belongs to the caller")
@@ -477,7 +483,9 @@ check.own_memory(
     optimizer.parameters[0].grad,
     because="the velocity is an array of its own, not the first gradient",
 )
-check.same_dtype(optimizer.state[0]["velocity"], np.float32, because="the velocity has the parameter's precision")
+check.same_dtype(
+    optimizer.state[0]["velocity"], np.float32, because="the velocity has the parameter's precision"
+)
 check.equal(stepped(SGD, [(3,)], lr=0.1).state_bytes(), 0, because="without momentum nothing is remembered")
 check.equal(stepped(SGD, [(3,)], lr=0.1, momentum=0.5).state_bytes(), 12, because="one velocity a parameter")
 optimizer = stepped(SGD, [(2,)], lr=0.5)
@@ -485,9 +493,13 @@ check.close(optimizer.parameters[0], np.full(2, 1.5), because="2 - 0.5 · 1")
 optimizer.lr = 0.25
 optimizer.step()
 check.close(
-    optimizer.parameters[0], np.full(2, 1.25), because="the learning rate counts as it is now: schedulers change it"
+    optimizer.parameters[0],
+    np.full(2, 1.25),
+    because="the learning rate counts as it is now: schedulers change it",
 )
-check.close(stepped(SGD, [()], steps=2, lr=0.5, momentum=0.5).parameters[0], 0.75, because="2 - 0.5 · (1 + 1.5)")
+check.close(
+    stepped(SGD, [()], steps=2, lr=0.5, momentum=0.5).parameters[0], 0.75, because="2 - 0.5 · (1 + 1.5)"
+)
 with count() as counted:
     optimizer.step()
 check.counts(counted, arrays=0, because="the plain step makes no new array either")
@@ -532,8 +544,8 @@ class Adam(Optimizer):
 
     Examples
     --------
-    With lr 0.1, a parameter that starts at 1 and has gradients 4 and -4 goes to 0.9 (m = 0.4, s = 0.016), then to
-    0.9053 (m = -0.04, s = 0.031984).
+    With lr 0.1, a parameter that starts at 1 and has gradients 4 and -4 goes to 0.9 (m = 0.4, s = 0.016),
+    then to 0.9053 (m = -0.04, s = 0.031984).
     """
 
     def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
@@ -558,9 +570,9 @@ class Adam(Optimizer):
 
     def move(self, data, grad, state, scratch):
         """Adam's formula, in place on `data` and `state`; `grad` may be the same array as `scratch`."""
-        # Hints: `mean -= g; mean *= beta; mean += g` moves an average towards g and needs no scratch. For the squares
-        # it would lose digits: scale them in the scratch. Then build the denominator, the fraction and the step there;
-        # np.sqrt, np.divide and the others all take out=.
+        # Hints: `mean -= g; mean *= beta; mean += g` moves an average towards g and needs no scratch. For squares
+        # it would lose digits: scale them in the scratch. Then build the denominator, the fraction and the step
+        # there; np.sqrt, np.divide and the others all take out=.
         ### BEGIN SOLUTION
         state["steps"] += 1
         steps, mean, square = state["steps"], state["mean"], state["square"]
@@ -592,7 +604,10 @@ for name, path in [
     axes.semilogy(np.maximum((path * path * STEEPNESS).sum(axis=1) / 2, 1e-12), label=name)
 axes.set(xlabel="step", ylabel="height above the lowest point")
 axes.legend()
-show(fig, alt="Height by step, log scale: SGD falls slowly, momentum is lowest at the end, Adam falls early and then swings.")
+show(
+    fig,
+    alt="Height by step, log scale: SGD falls slowly, momentum ends lowest, Adam falls early and then swings.",
+)
 
 # %% [markdown]
 # *The figure:* the height above the lowest point for 100 steps of SGD, of momentum and of Adam. SGD comes down slowly.
@@ -613,7 +628,10 @@ with parts.part(3, "the first step"):
         )
 with parts.part(5, "a hundred steps"):
     rng = np.random.default_rng(3)
-    start, gradients = rng.normal(size=(3, 2)), rng.normal(size=(100, 3, 2)) * [[1.0, 10.0], [0.1, 1.0], [3.0, 1e-3]]
+    start, gradients = (
+        rng.normal(size=(3, 2)),
+        rng.normal(size=(100, 3, 2)) * [[1.0, 10.0], [0.1, 1.0], [3.0, 1e-3]],
+    )
     p, m, s = start, 0.0, 0.0
     for t, g in enumerate(gradients, 1):
         m, s = 0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g * g
@@ -628,7 +646,7 @@ with parts.part(2, "in place"):
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_adam_hidden", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (5 points): where eps stands, other betas, weight decay, parameters that step at different times, zeros.
+# Hidden tests (5 points): where eps stands, other betas, decay, steps at different times, zeros.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(4)
 start, gradients = rng.normal(size=(5,)), rng.normal(size=(80, 5)) * [1e-4, 1e-2, 1.0, 10.0, 100.0]
@@ -647,8 +665,15 @@ for _ in range(5):
     optimizer.step()
 late.grad = np.full(6, 3.0, dtype=np.float32)
 optimizer.step()
-check.close(late, np.full(6, -0.1), because="each parameter counts its own steps: this was the first of `late`", rtol=1e-4)
-check.equal([optimizer.state[i]["steps"] for i in (0, 1)], [6, 1], because="steps are counted for each parameter")
+check.close(
+    late,
+    np.full(6, -0.1),
+    because="each parameter counts its own steps: this was the first of `late`",
+    rtol=1e-4,
+)
+check.equal(
+    [optimizer.state[i]["steps"] for i in (0, 1)], [6, 1], because="steps are counted for each parameter"
+)
 optimizer = stepped(Adam, [(3,), (2, 2)], steps=3, lr=0.1, weight_decay=0.5)
 for parameter in optimizer.parameters:
     check.close(parameter.grad, np.ones(parameter.shape), because="the gradient belongs to the caller")
@@ -666,7 +691,9 @@ check.close(
     -0.1 + 0.1 * (0.04 / 0.19) / 4,
     because="m is -0.04 after a 4 and a -4, and 0.19 corrects it",
 )
-check.close(stepped(Adam, [()], steps=2, lr=0.5).parameters[0], 1.0, because="a parameter without axes", rtol=1e-4)
+check.close(
+    stepped(Adam, [()], steps=2, lr=0.5).parameters[0], 1.0, because="a parameter without axes", rtol=1e-4
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -674,7 +701,7 @@ check.close(stepped(Adam, [()], steps=2, lr=0.5).parameters[0], 1.0, because="a 
 #
 # For `SGD` weight decay has a plain meaning: in each step every parameter loses the share $\eta\lambda$ of itself. In Adam
 # the same term $\lambda\theta$ goes into the averages and is then divided by $\sqrt{s}$, like everything else. A parameter
-# with large gradients hardly decays, one with small gradients decays at full speed. Nobody meant that.
+# with large gradients hardly decays, one with small gradients decays faster than was asked for. Nobody meant that.
 #
 # *AdamW* (Loshchilov and Hutter, 2019) takes decay out of the gradient. First each parameter shrinks, then Adam moves it
 # by the gradient alone:
@@ -717,7 +744,9 @@ class AdamW(Adam):
 noise = np.random.default_rng(0).normal(size=(300, 2)) * [10.0, 0.01]
 for kind in (Adam, AdamW):
     left = after_steps(kind, np.ones(2), noise, lr=0.003, weight_decay=1.0)
-    print(f"{kind.__name__:5}: of 1 is left {left.data.round(2)}; lr · decay alone would leave {0.997**300:.2f}")
+    print(
+        f"{kind.__name__:5}: of 1 is left {left.data.round(2)}; decay alone would leave {0.997**300:.2f}"
+    )
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_adamw_check", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 # Check (5 points): decay alone, decay with a gradient, and the same without decay as Adam.
@@ -762,12 +791,12 @@ check.close(
     rtol=1e-4,
 )
 optimizer.lr = 0.0
-with check.unchanged(optimizer.parameters[0], because="with a learning rate of 0 nothing moves, decay included"):
+with check.unchanged(
+    optimizer.parameters[0], because="with a learning rate of 0 nothing moves, decay included"
+):
     optimizer.step()
 zeros = np.zeros((10, 1))
-check.close(
-    after_steps(AdamW, np.ones(1), zeros, lr=1.0), [0.99**10], because="the default decay is 0.01"
-)
+check.close(after_steps(AdamW, np.ones(1), zeros, lr=1.0), [0.99**10], because="the default decay is 0.01")
 rng = np.random.default_rng(6)
 start, gradients = np.array([3.0, -2.0]), rng.normal(size=(40, 2)) * [100.0, 0.01]
 p, m, s = start, 0.0, 0.0
@@ -816,8 +845,8 @@ def clip_grad_norm_(parameters, max_norm):
     --------
     Gradients [3.0] and [4.0] have the norm 5. Clipped to 1 they become [0.6] and [0.8], and 5.0 is returned.
 
-    Hints: make a list of the gradients first: an iterable may be used up by one loop. `np.square(g, dtype=np.float64)`
-    computes in float64. `math.isfinite` tells numbers from inf and NaN.
+    Hints: make a list of the gradients first: an iterable may be used up by one loop.
+    `np.square(g, dtype=np.float64)` computes in float64. `math.isfinite` tells numbers from inf and NaN.
     """
     ### BEGIN SOLUTION
     grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -837,7 +866,7 @@ clip_grad_norm_([a, b], max_norm=1.0), a.grad, b.grad
 
 
 # %% nbgrader={"grade": false, "grade_id": "optimizers_clip_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: parameters with given gradients, clipped; the norm that was returned, and the gradients after it.
+# For the checks: given gradients, clipped; gives the norm that was returned and the gradients after it.
 def clipped(gradients, max_norm, once=False):
     parameters = [Parameter(np.zeros(np.shape(g) if g is not None else 2)) for g in gradients]
     for parameter, gradient in zip(parameters, gradients):
@@ -872,9 +901,13 @@ check.close(norm / 1e25, math.sqrt(15), because="squares of 1e25 overflow in flo
 check.close(grads[0], a / math.sqrt(15), because="a huge gradient is clipped like any other")
 norm, grads, _ = clipped([a * 1e-25, b * 1e-25], 1e-25)
 check.close(norm * 1e25, math.sqrt(15), because="squares of 1e-25 are 0 in float32: sum in float64")
-check.close(grads[1] * 1e25, b / math.sqrt(15), because="the factor is max_norm / norm, however small both are")
+check.close(
+    grads[1] * 1e25, b / math.sqrt(15), because="the factor is max_norm / norm, however small both are"
+)
 norm, grads, _ = clipped([a, b], 0.5, once=True)
-check.close(grads[0], a * (0.5 / math.sqrt(15)), because="parameters may be an iterator, which one loop uses up")
+check.close(
+    grads[0], a * (0.5 / math.sqrt(15)), because="parameters may be an iterator, which one loop uses up"
+)
 bad = np.array([1.0, np.inf], dtype=np.float32)
 norm, grads, _ = clipped([bad, b], 1.0)
 check.equal(norm, math.inf, because="an infinite gradient has an infinite norm, and the caller should see it")
@@ -1004,7 +1037,7 @@ class CosineAnnealingLR(Scheduler):
 
 
 class LinearLR(Scheduler):
-    """The rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` steps: a warm-up.
+    """The rate times a factor from `start_factor` to `end_factor` in `total_iters` steps: a warm-up.
 
     Parameters
     ----------
@@ -1082,7 +1115,10 @@ axes.plot(rates(lambda o: CosineAnnealingLR(o, T_max=100)), label="CosineAnneali
 axes.plot(rates(warm_up_and_cosine), label="LinearLR, then cosine")
 axes.set(xlabel="step", ylabel="learning rate")
 axes.legend()
-show(fig, alt="Rate by step: stairs of 1, 0.3, 0.09, 0.027; a cosine from 1 to 0; a line up to 1 in 10 steps, then a cosine to 0.")
+show(
+    fig,
+    alt="Rate by step: stairs of 1, 0.3, 0.09, 0.027; a cosine from 1 to 0; a line up to 1, then a cosine to 0.",
+)
 
 # %% [markdown]
 # *The figure:* three schedules over 100 steps. `StepLR` goes down in stairs, the cosine falls slowly, then fast, then
@@ -1116,7 +1152,10 @@ def rates_resumed(kind, lr, steps, **options):
 
 def rates_of_sequence(lr, steps):
     def make(optimizer):
-        parts = [LinearLR(optimizer, start_factor=0.25, total_iters=3), StepLR(optimizer, step_size=2, gamma=0.5)]
+        parts = [
+            LinearLR(optimizer, start_factor=0.25, total_iters=3),
+            StepLR(optimizer, step_size=2, gamma=0.5),
+        ]
         return SequentialLR(optimizer, parts, milestones=[3])
 
     return rates_seen(make, lr, steps)
@@ -1135,7 +1174,9 @@ with parts.part(3, "CosineAnnealingLR"):
     check.close(got, expected, because="half a cosine: 0 at T_max, and it stays there", atol=1e-9)
 with parts.part(2, "LinearLR"):
     got = rates_seen(LinearLR, 2.0, 5, start_factor=0.25, total_iters=3)
-    check.close(got, [0.5, 1.0, 1.5, 2.0, 2.0, 2.0], because="a straight line in 3 steps, then constant", atol=1e-9)
+    check.close(
+        got, [0.5, 1.0, 1.5, 2.0, 2.0, 2.0], because="a straight line in 3 steps, then constant", atol=1e-9
+    )
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_schedules_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1150,8 +1191,12 @@ got = rates_seen(LinearLR, 3.0, 6)
 expected = [1 + 2 * min(t, 5) / 5 for t in range(7)]
 check.close(got, expected, because="by default from a third to one in 5 steps", atol=1e-9)
 got = rates_seen(StepLR, 1.0, 5, step_size=1, gamma=0.5)
-check.close(got, [1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125], because="a step size of 1 halves at each step", atol=1e-9)
-check.close(rates_seen(StepLR, 1.0, 2, step_size=2), [1.0, 1.0, 0.1], because="gamma is 0.1 by default", atol=1e-9)
+check.close(
+    got, [1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125], because="a step size of 1 halves at each step", atol=1e-9
+)
+check.close(
+    rates_seen(StepLR, 1.0, 2, step_size=2), [1.0, 1.0, 0.1], because="gamma is 0.1 by default", atol=1e-9
+)
 for kind, options in [
     (StepLR, {"step_size": 2}),
     (CosineAnnealingLR, {"T_max": 5, "eta_min": 0.01}),
@@ -1222,7 +1267,7 @@ def copy_state(optimizer):
     dict of str to float, int or numpy.ndarray
         "lr", and "number.name" for each entry in the state of each parameter; arrays are copies.
 
-    Hints: `enumerate(optimizer.state)`. `copy.copy` is not needed: an array has a method for it, an int needs none.
+    Hints: `enumerate(optimizer.state)` gives number and dict. An array has a method `copy`, an int needs none.
     """
     ### BEGIN SOLUTION
     state = {"lr": optimizer.lr}
@@ -1245,19 +1290,23 @@ def load_state(optimizer, state):
     Raises
     ------
     ValueError
-        If an entry is missing or unexpected, or has another shape; the message names all of them, and nothing has
-        changed.
+        If an entry is missing or unexpected, or has another shape; the message names all of them, and
+        nothing has changed.
 
-    Hints: collect the wrong names first: `expected.keys() ^ state.keys()` are those that stand in one of two dicts
-    only, and `np.shape` works for numbers too. Then fill the fresh arrays of `expected`: `value[...] = state[name]`.
+    Hints: collect the wrong names first: `expected.keys() ^ state.keys()` are those that stand in only one of
+    two dicts, and `np.shape` works for numbers too. Then fill the fresh arrays of `expected` in place.
     `name.split(".")` gives number and name.
     """
     expected = expected_state(optimizer, state)
     ### BEGIN SOLUTION
     wrong = expected.keys() ^ state.keys()
-    wrong |= {name for name in expected.keys() & state.keys() if np.shape(expected[name]) != np.shape(state[name])}
+    wrong |= {
+        name for name in expected.keys() & state.keys() if np.shape(expected[name]) != np.shape(state[name])
+    }
     if wrong:
-        raise ValueError(f"this state does not fit {type(optimizer).__name__}: look at {', '.join(sorted(wrong))}")
+        raise ValueError(
+            f"this state does not fit {type(optimizer).__name__}: look at {', '.join(sorted(wrong))}"
+        )
     optimizer.lr = float(state["lr"])
     optimizer.state = [{} for _ in optimizer.parameters]
     for name, value in expected.items():
@@ -1283,7 +1332,7 @@ except ValueError as error:
 
 
 # %% nbgrader={"grade": false, "grade_id": "optimizers_state_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: the same gradients with and without a break, in which all is saved and given to a fresh optimizer.
+# For the checks: steps with a break, in which all is saved and given to a fresh optimizer.
 def with_a_break(kind, start, gradients, stop, as_arrays=False, **options):
     parameter = Parameter(start)
     for number, gradient in enumerate(gradients):
@@ -1296,7 +1345,9 @@ def with_a_break(kind, start, gradients, stop, as_arrays=False, **options):
                 fresh.load_state_dict(state)
                 for value in [*state.values(), *optimizer.state[0].values()]:
                     if isinstance(value, np.ndarray):
-                        value[...] = 99  # neither the dict nor the old optimizer has anything to do with the new one
+                        value[...] = (
+                            99  # neither the dict nor the old optimizer has anything to do with the new one
+                        )
             optimizer = fresh
         parameter.grad = gradient.astype(np.float32)
         optimizer.step()
@@ -1319,7 +1370,9 @@ names = ["lr", "0.steps", "0.mean", "0.square", "1.steps", "1.mean", "1.square"]
 check.equal(sorted(state), sorted(names), because="the rate, and three entries for each parameter")
 check.equal((state["lr"], state["1.steps"]), (0.5, 4), because="the entries hold the values")
 check.close(state["0.mean"], np.full(2, 1 - 0.9**4), because="the entries hold the values")
-check.equal(state_survives_training(optimizer), True, because="a state is a copy: training on must not change it")
+check.equal(
+    state_survives_training(optimizer), True, because="a state is a copy: training on must not change it"
+)
 start, gradients = np.ones(3), np.random.default_rng(7).normal(size=(10, 3))
 for kind, options in [(SGD, {"momentum": 0.9}), (Adam, {})]:
     got = with_a_break(kind, start, gradients, 5, lr=0.1, **options)
@@ -1358,7 +1411,9 @@ start, gradients = np.ones((2, 2)), np.random.default_rng(8).normal(size=(9, 2, 
 for kind in (Adam, AdamW):
     got = with_a_break(kind, start, gradients, 3, as_arrays=True, lr=0.1)
     expected = after_steps(kind, start.astype(np.float32), gradients, lr=0.1)
-    check.equal(got.data, expected.data, because="a file turns numbers into arrays without axes: take them too")
+    check.equal(
+        got.data, expected.data, because="a file turns numbers into arrays without axes: take them too"
+    )
 first, second = parameters_of((2,), (3,))
 optimizer = Adam([first, second], lr=0.1)
 check.equal(list(optimizer.state_dict()), ["lr"], because="before the first step there is only the rate")
@@ -1381,7 +1436,9 @@ check.equal(len(stepped_on.state[0]), 0, because="what was remembered before the
 wide = {name: np.asarray(value, dtype=np.float64) for name, value in optimizer.state_dict().items()}
 fresh.load_state_dict(wide)
 check.same_dtype(fresh.state[1]["mean"], np.float32, because="the state has the precision of the parameter")
-check.equal(list(stepped(SGD, [(2,)], lr=0.3).state_dict()), ["lr"], because="plain SGD has nothing else to save")
+check.equal(
+    list(stepped(SGD, [(2,)], lr=0.3).state_dict()), ["lr"], because="plain SGD has nothing else to save"
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1413,7 +1470,7 @@ def predict_training_bytes(name, numbers):
 
 
 # %% nbgrader={"grade": false, "grade_id": "memory_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For you and for the checks: each kind of optimizer by its name, and parameters with gradients, a million numbers in all.
+# For you and for the checks: each kind of optimizer by its name, and parameters with gradients.
 KINDS = {
     "SGD": (SGD, {"lr": 0.01}),
     "momentum": (SGD, {"lr": 0.01, "momentum": 0.9}),
@@ -1441,17 +1498,18 @@ def first_step(name, parameters):
 # %%
 # Measure: one million numbers in four parameters, then the same multiples for 175 billion, the size of GPT-3.
 MILLION = [(500, 500)] * 4
-print("              1 M numbers                             175 B numbers")
-print("              state     with parameters  + gradients  + gradients")
+print("           1 M numbers                            175 B numbers")
+print("           state   with parameters  + gradients   + gradients")
 for name in KINDS:
-    optimizer = first_step(name, with_ones(*MILLION))
-    state, all_in = optimizer.state_bytes(), predict_training_bytes(name, 1_000_000)
-    multiple = (state + 4e6) / 4e6
-    large = predict_training_bytes(name, 175_000_000_000)
-    print(f"{name:9} {state / 1e6:6.1f} MB {(state + 4e6) / 1e6:7.1f} MB ({multiple:.0f}x) {all_in / 1e6:9.1f} MB {large / 1e9:9,.0f} GB")
+    state = first_step(name, with_ones(*MILLION)).state_bytes() / 1e6
+    total, large = (predict_training_bytes(name, n) for n in (1_000_000, 175_000_000_000))
+    print(
+        f"{name:9} {state:4.1f} MB {state + 4:8.1f} MB ({(state + 4) / 4:.0f}x) {total / 1e6:8.1f} MB"
+        f" {large / 1e9:10,.0f} GB"
+    )
 
 # %% nbgrader={"grade": true, "grade_id": "memory_check", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-# Check (8 points): the prediction against what your own optimizers hold, at one million numbers and projected.
+# Check (8 points): the prediction against what your own optimizers hold, for a million numbers and more.
 parts = check.partial(8)
 arrays = {"SGD": 0, "momentum": 1, "Adam": 2, "AdamW": 2}
 with parts.part(4, "state"):
@@ -1460,7 +1518,9 @@ with parts.part(4, "state"):
         with peak_memory() as measured:
             optimizer = first_step(name, parameters)
         expected = arrays[name] * 4_000_000
-        check.equal(optimizer.state_bytes(), expected, because=f"{arrays[name]} arrays as large as the parameters")
+        check.equal(
+            optimizer.state_bytes(), expected, because=f"{arrays[name]} arrays as large as the parameters"
+        )
         check.counts(
             measured,
             kept_bytes=range(expected, expected + 1_000_001),
@@ -1515,7 +1575,10 @@ for name in ("SGD", "momentum", "Adam"):
     optimizer = first_step(name, with_ones(*MILLION))
     with count() as counted:
         optimizer.step()
-    print(f"{name:9} predicted {predict_step_flops(name, 1_000_000):,}, counted {counted.flops:,}: {dict(counted.by_kind)}")
+    print(
+        f"{name:9} predicted {predict_step_flops(name, 1_000_000):,}, counted {counted.flops:,}: "
+        f"{dict(counted.by_kind)}"
+    )
 print(f"forward and backward on 64 rows: about {6 * 64 * 1_000_000:,}")
 
 # %% nbgrader={"grade": true, "grade_id": "step_check", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -1605,19 +1668,25 @@ with parts.part(2, "composed"):
     with count() as counted:
         optimizer.step()
     check.equal(
-        arrays_made["Adam, composed"], counted.arrays // 2, because="one new array for each operator but the last -="
+        arrays_made["Adam, composed"],
+        counted.arrays // 2,
+        because="one new array for each operator but the last -=",
     )
 with parts.part(2, "yours"):
     optimizer = first_step("Adam", with_ones((40, 50), (300,)))
     with count() as counted:
         optimizer.step()
     check.counts(counted, arrays=0, because="out= and the operators with = write into memory that is there")
-    check.equal(arrays_made["Adam"], 0, because="out= and the operators with = write into memory that is there")
+    check.equal(
+        arrays_made["Adam"], 0, because="out= and the operators with = write into memory that is there"
+    )
 with parts.part(2, "the rise"):
     optimizer = first_step("Adam", with_ones((500, 500)))
     with peak_memory() as measured:
         optimizer.step()
-    check.counts(measured, peak_bytes=range(0, 50_000), because="the scratch is there already since the first step")
+    check.counts(
+        measured, peak_bytes=range(0, 50_000), because="the scratch is there already since the first step"
+    )
     check.equal(rise_in_arrays, 0, because="nothing is allocated but some small Python objects")
 parts.score()
 

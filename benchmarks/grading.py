@@ -27,7 +27,7 @@ def grading(effort):
     from course.layout import find_course, find_item
 
     course, item = find_course(ROOT), find_item("01")
-    if not course.solved(item).exists():
+    if not course.release(item).exists():
         raise Missing("module 01 is not built: run `tinytorch build 01`")
     rounds = 3 if effort.rounds > 5 else 1
     return compare(course, item, {"ada"} if effort.tiny else STUDENTS, rounds)
@@ -61,7 +61,9 @@ class Way:
         self.folder, self.template = folder / type(self).__name__, folder / f"{type(self).__name__}-template"
         demo.set_up(course, item, self.template)
         self.register(course)
-        demo.hand_in(course, item, self.template, only=students)
+        for sample in demo.hand_in(course, item, self.template):
+            if sample.name not in students:
+                shutil.rmtree(self.template / "submitted" / sample.name)
 
     def run(self, command, folder, expected=(0,)):
         return cpu_seconds(command, folder, self.template.parent / "log", expected)

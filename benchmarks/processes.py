@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-STEERING = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "VECLIB_")
+STEERING = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "VECLIB_", "PYTHONDONTWRITEBYTECODE")
 
 
 def environment(threads=None):
     """Environment for a benchmark: ours, but nothing in it steers BLAS except the number of threads, if given.
 
-    A variable such as OPENBLAS_CORETYPE would keep NumPy from the kernels that suit the processor best.
+    A variable such as OPENBLAS_CORETYPE would keep NumPy from the kernels that suit the processor best. Python may keep
+    compiled modules, as it does unless somebody forbids it.
     """
     plain = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
     path = os.pathsep.join(filter(None, [str(ROOT), plain.get("PYTHONPATH")]))

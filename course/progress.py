@@ -47,6 +47,11 @@ def record(course, item, **facts):
     replace_files({_file(course): text.encode("utf-8")})
 
 
+def record_points(course, item, got, points):
+    """Remember the points of a check, and the estimate that the notebook gives."""
+    record(course, item, got=got, points=points, time=_time(course, item) or "")
+
+
 def recorded(course):
     """All facts so far, by the id of a module or milestone.
 
@@ -126,10 +131,15 @@ def _order(item):
 
 
 def _standing(course, item, facts):
-    path = course.working_copy(item)
-    time = cells.title_table(cells.read(path)).get("Time", "") if path.exists() else facts.get("time", "")
+    time = _time(course, item) or facts.get("time", "")
     state = _module(course, item, facts) if isinstance(item, catalog.Module) else _milestone(facts)
     return Standing(item, state, facts.get("got"), facts.get("points"), estimate(time), facts.get("hours"))
+
+
+def _time(course, item):
+    """The words for the time that a notebook takes, where it is here and says so."""
+    path = course.working_copy(item)
+    return cells.title_table(cells.read(path)).get("Time") if path.exists() else None
 
 
 def _module(course, item, facts):

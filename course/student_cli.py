@@ -100,7 +100,7 @@ def _print_checks(course, item, report):
     for trouble in report.troubles:
         console().print(plain(f"In your own code: {trouble}"))
     got, points = sum(row.got for row in report.rows), sum(row.points for row in report.rows)
-    progress.record(course, item, got=got, points=points)
+    progress.record_points(course, item, got, points)
     return got, points
 
 

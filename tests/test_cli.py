@@ -12,7 +12,7 @@ from course import catalog, doctor, use
 from course.layout import Course, CourseError, find_course, replace_files
 
 FIRST = catalog.find("01")
-STUDENT = {"check", "package", "use", "doctor"}
+STUDENT = {"check", "milestone", "package", "paths", "progress", "use", "doctor"}
 INSTRUCTOR = {"build", "release", "grade", "feedback", "grades", "demo"}
 
 

@@ -237,7 +237,7 @@ with check.raises(
     linear_forward(np.ones((5, 4)), weight, bias)
 
 # %% nbgrader={"grade": true, "grade_id": "layers_linear_forward_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (3 points): arguments untouched, precision, sizes that fit by accident, empty batches, many axes.
+# Hidden tests (3 points): arguments untouched, precision, accidental fits, empty batches, many axes.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(2)
 x, weight, bias = (rng.normal(size=shape).astype(np.float32) for shape in [(2, 3, 5), (4, 5), (4,)])
@@ -336,8 +336,8 @@ class Buffer(Tensor):
 class Module:
     """Base of all layers and networks: define `forward`, and keep parameters and modules as attributes.
 
-    Parameters, buffers and modules are found in attributes, and in attributes that are lists, tuples and dicts,
-    at any depth. Each is counted once, under the first of its names. Names are dotted: ``layers.1.bias``.
+    Parameters, buffers and modules are found in attributes, and in lists, tuples and dicts of them, at any
+    depth. Each is counted once, under the first of its names. Names are dotted: ``layers.1.bias``.
 
     Attributes
     ----------
@@ -669,9 +669,10 @@ class Tanh(Module):
 #   net.heads   = {"left": (Linear(…), …)}      heads.left.0   …
 # ```
 #
-# You need two functions. `members(module)` lists everything that a module's attributes hold, with lists, tuples and
-# dicts unpacked and names joined by dots; it does not look inside other modules. `find_modules(module)` does: it
-# gives a module and all modules inside it, outer before inner. Two cares:
+# Two functions do it. `members(module)` lists everything that a module's attributes hold, with lists, tuples and dicts
+# unpacked and names joined by dots; it does not look inside other modules. It is complete but for `unpack`, which you
+# write. `find_modules(module)`, which you write too, does look inside: it gives a module and all modules inside it,
+# outer before inner. Two cares:
 #
 # - **Once.** The same object may be reached by two paths. Compare by identity, `id(module)`, and let the first name
 #   win.
@@ -1882,7 +1883,7 @@ parts.score()
 # | `linear_forward` | 2·in·out + out FLOPs a row, one array | `torch.nn.functional.linear` | PyTorch fills the result with the bias, and BLAS adds the product to it |
 # | `Linear` | (in + 1)·out parameters, 4 bytes each | `torch.nn.Linear` | PyTorch draws weights of variance 1/(3·in), and random biases |
 # | `Parameter`, `Module` | a walk over `vars(self)` when asked | `torch.nn.Module` | PyTorch registers parts as they are assigned, and needs `ModuleList` for lists |
-# | `Sequential` | nothing of its own | `torch.nn.Sequential` | none in its names: `0.weight`, `2.bias` |
+# | `Sequential` | nothing of its own | `torch.nn.Sequential` | PyTorch's also takes an ordered dict, whose keys become the names |
 # | `Dropout` | 1 FLOP an element, and a mask as large as the input | `torch.nn.Dropout` | PyTorch draws from one global generator, yours from the layer's own |
 # | `state_dict` | a copy of all parameters | `Module.state_dict` | PyTorch's holds references, and lists a shared parameter under each of its names |
 # | `load_state_dict` | nothing new: it writes in place | `Module.load_state_dict` | PyTorch copies what fits before it raises |

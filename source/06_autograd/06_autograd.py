@@ -293,13 +293,13 @@ def gradient_rule(primitive):
 
     Notes
     -----
-    The rule is called as `rule(output, *arrays, **params)` with the arrays of the operation and the parameters that the
-    primitive had. If it has a parameter `needs`, it gets a list of bools, one an input; if the primitive returned
+    The rule is called as `rule(output, *arrays, **params)` with the arrays of the operation and the parameters that
+    the primitive had. If it has a parameter `needs`, it gets a list of bools, one an input; if the primitive returned
     `(output, saved)`, the rule gets `saved`. It returns `backward`, or None if the result has no gradient.
 
     `backward(grad)` takes an array of the shape of the output, which it must not change, and returns a tuple with one
-    array an input, of the input's shape; None is allowed where none is needed. Each is a new array, or `grad` itself, or
-    a view of it. The arrays that `backward` names are what stays in memory until the backward pass.
+    array an input, of the input's shape; None is allowed where none is needed. Each is an array of its own, or
+    `grad` itself, or a view of it. The arrays that `backward` names stay in memory until the backward pass.
     """
 
     def register(rule):
@@ -1773,7 +1773,7 @@ parts.score()
 # ## 8 · Whole layers
 #
 # A rule may cover more than one elementary operation. `softmax_forward` is five of NumPy's; recorded one by
-# one they would keep five arrays and pass five gradients. One rule for the whole keeps one array and passes
+# one they would keep several arrays and pass five gradients. One rule for the whole keeps one array and passes
 # one. Frameworks call such an operation *fused*. Three are yours:
 #
 # - **relu**: the slope is 1 where the output is positive, otherwise 0, also at 0. A product with a mask is

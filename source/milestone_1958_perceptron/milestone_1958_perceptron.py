@@ -436,6 +436,13 @@ for seed in range(3):
 # Five machines, each with 500 cards of its own. Each must learn all of them within 26 mistakes, and then sort 1,000
 # new ones without a single error. This check computes the answers itself, from your layer's weights.
 
+# %%
+# What is reached, in one line; `tinytorch milestone 1958` shows it.
+layer = blank(400)
+history = train(layer, *cards(500, seed=0), passes=50)
+share = accuracy(layer, *cards(1000, seed=1000))
+print(f"Result: {share:.1%} of 1,000 new cards, after {sum(history)} mistakes on 500")
+
 # %% nbgrader={"grade": true, "grade_id": "perceptron_cards_check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 # Check (2 points): the bar of this milestone. 100 % on the cards learned, and on new ones.
 for seed in range(5):

@@ -40,7 +40,7 @@ MUTANTS = [
     mutant("losses_mse", "target minus prediction", "losses_mse_check", ("difference = prediction - target", "difference = target - prediction")),
     mutant("losses_mse", "lets the shapes broadcast", "losses_mse_check", ("if prediction.shape != target.shape:", "if False:")),
     mutant("losses_mse", "refuses only other numbers of elements", "losses_mse_hidden",
-           ("if prediction.shape != target.shape:", "if prediction.size != target.size:"), ("prediction - target", "prediction - target.reshape(prediction.shape)")),
+           ("if prediction.shape != target.shape:", "if prediction.size != target.size:"), ("difference = prediction - target", "difference = prediction - target.reshape(prediction.shape)")),
     mutant("losses_mse", "an error without the shapes", "losses_mse_check",
            ('f"prediction {prediction.shape} and target {target.shape} must have the same shape"', '"the shapes differ"')),
     mutant("losses_mse", "always the mean", "losses_mse_check", ("reduce_losses(difference * difference, reduction)", 'reduce_losses(difference * difference, "mean")')),
@@ -56,10 +56,12 @@ MUTANTS = [
     mutant("losses_composed", "softmax over the batch", "losses_composed_check", ("log_softmax(logits)", "log_softmax(logits, axis=0)")),
     mutant("losses_composed", "one-hot in float64", "losses_composed_check", (".astype(np.float32)", ".astype(float)")),
     mutant("losses_composed", "one-hot of booleans", "losses_composed_check", (".astype(np.float32)", "")),
-    mutant("losses_composed", "classes counted from 1", "losses_composed_check", ("np.arange(classes)", "np.arange(1, classes + 1)")),
+    mutant("losses_composed", "classes counted from 1", "losses_composed_check", ("== np.arange(classes)", "== np.arange(1, classes + 1)")),
     mutant("losses_composed", "one-hot for one axis only", "losses_composed_hidden",
            (ONE_HOT, "rows = np.zeros((len(target), classes), np.float32)\n    rows[np.arange(len(target)), target.reshape(-1)[: len(target)]] = 1\n    return rows")),
-    mutant("losses_composed", "as many classes as were seen", "losses_composed_check", ("np.arange(classes)", "np.arange(target.max(initial=0) + 1)")),
+    mutant("losses_composed", "as many classes as were seen", "losses_composed_check", ("== np.arange(classes)", "== np.arange(target.max(initial=0) + 1)")),
+    mutant("losses_composed", "rows of a unit matrix of 50,000 by 50,000", "losses_bytes_check",
+           (ONE_HOT, "return np.eye(classes, dtype=np.float32)[target]")),
     # targets
     mutant("losses_targets", "forgets the negative ones", "losses_targets_check", (WRONG, "wrong = counts & (target >= classes)")),
     mutant("losses_targets", "allows the number of classes itself", "losses_targets_check", (WRONG, "wrong = counts & ((target < 0) | (target > classes))")),
@@ -249,9 +251,9 @@ def reduce_losses(losses, reduction, count=None):
     alternative("losses_mse", "by square", source=cell(
         MSE_CELL, "p, t = prediction.shape, target.shape", "if p != t:", "    raise ValueError(str(p) + ' is not ' + str(t))",
         "d = prediction + (-target)", "return reduce_losses(np.square(d), reduction), d")),
-    alternative("losses_composed", "by the rows of a unit matrix", source=cell(
+    alternative("losses_composed", "by an outer comparison", source=cell(
         COMPOSED_CELL, "y = Tensor(one_hot(target, logits.shape[1]))", "return (y * log_softmax(logits, -1)).sum() * (-1 / len(target))",
-        hot="return np.eye(classes, dtype=np.float32)[target]")),
+        hot="return np.equal.outer(target, np.arange(classes)).astype(np.float32)")),
     alternative("losses_composed", "by writing ones", source=cell(
         COMPOSED_CELL, "losses = -(log_softmax(logits) * one_hot(target, logits.shape[-1])).sum(axis=1)", "return losses.mean()",
         hot="rows = np.zeros((target.size, classes), 'float32')\n    rows[range(target.size), target.reshape(-1)] = 1\n"
@@ -266,9 +268,8 @@ def reduce_losses(losses, reduction, count=None):
         "        if not 0 <= label < classes:", "            raise ValueError(f'label {label}, but {classes} classes')",
         "        mask[i] = True", "return mask")),
     alternative("losses_rows", "with a plain sum", source=cell(
-        ROWS_CELL, "z = logits - logits.max(axis=1, keepdims=True)", "z[np.isnan(z) & np.isneginf(logits)] = -np.inf",
-        "n = len(z)", "t = z[range(n), target]", "m = z.mean(axis=1) if label_smoothing else 0",
-        "np.exp(z, out=z)", "s = z.sum(axis=1, keepdims=True)", "s = np.where(s == 0, 1, s).astype(z.dtype)",
+        ROWS_CELL, "top = logits.max(axis=1, keepdims=True)", "top[np.isneginf(top)] = 0", "z = logits - top", "n = len(z)", "t = z[range(n), target]", "m = z.mean(axis=1) if label_smoothing else 0",
+        "np.exp(z, out=z)", "s = z.sum(axis=1, keepdims=True)", "s[s == 0] = 1",
         "loss = np.log(s)[:, 0]",
         "if label_smoothing:", "    t = t + label_smoothing * (m - t)", "return loss - t, (z, s)")),
     alternative("losses_rows", "normalised at once", source=cell(

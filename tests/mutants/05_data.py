@@ -69,7 +69,7 @@ MUTANTS = [
         "data_collate",
         "along the first axis",
         "data_collate_check",
-        ("np.stack(rows)", "np.concatenate(np.atleast_1d(*rows, []))"),
+        ("np.stack(rows)", "np.concatenate(rows)"),
     ),
     mutant(
         "data_collate",
@@ -90,7 +90,7 @@ MUTANTS = [
         ("{row.shape for row in rows}", "{row.size for row in rows}"),
         ("np.stack(rows)", "np.stack(np.broadcast_arrays(*rows))"),
     ),
-    mutant("data_collate", "a field too few is dropped", "data_collate_hidden", (", strict=True", "")),
+    mutant("data_collate", "a field too few is dropped", "data_collate_hidden", ("in zip(*samples, strict=True))", "in zip(*samples))")),
     mutant(
         "data_collate",
         "float64 stays",
@@ -155,8 +155,8 @@ MUTANTS = [
         "a rotation",
         "data_order_hidden",
         (
-            ".permutation(count)",
-            ".permutation(1).repeat(count) * 0 + np.roll(np.arange(count), 1 + epoch + 7 * seed)",
+            "np.random.default_rng([seed, epoch]).permutation(count)",
+            "np.roll(np.arange(count), 1 + epoch + 7 * seed)",
         ),
     ),
     mutant(
@@ -448,7 +448,7 @@ MUTANTS = [
         "data_threads",
         "nothing is cancelled",
         "data_threads_hidden",
-        ("pool.shutdown(cancel_futures=True)", "pool.shutdown()"),
+        ("        pool.shutdown(cancel_futures=True)", "        pool.shutdown()"),
     ),
     mutant(
         "data_threads",

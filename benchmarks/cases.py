@@ -98,22 +98,26 @@ def case(name, what, against="", *, target, unit="x", at_least=False, threads=1)
     return register
 
 
-def race(make):
+def race(clock):
     """Turn a function that prepares two contenders into one that measures them; a decorator.
 
-    `make(tiny)` returns the two calls to time, ours first. A value is our time over theirs in one round.
+    `make(tiny)` returns the two calls to time, ours first. A value is our time over theirs in one round. The clock is
+    `time.perf_counter`, or `time.process_time` where all work is in one thread: that of others does not count then.
     """
 
-    @functools.wraps(make)
-    def measure(effort):
-        ours, theirs = interleave(make(effort.tiny), effort)
-        ratios = [a / b for a, b in zip(ours, theirs)]
-        return Samples(ratios, {"ours_ms": _milliseconds(ours), "theirs_ms": _milliseconds(theirs)})
+    def decorate(make):
+        @functools.wraps(make)
+        def measure(effort):
+            ours, theirs = interleave(make(effort.tiny), effort, clock)
+            ratios = [a / b for a, b in zip(ours, theirs)]
+            return Samples(ratios, {"ours_ms": _milliseconds(ours), "theirs_ms": _milliseconds(theirs)})
 
-    return measure
+        return measure
+
+    return decorate
 
 
-def interleave(calls, effort):
+def interleave(calls, effort, clock=time.perf_counter):
     """Time several calls in turns, so that whatever else the machine does falls on all of them alike.
 
     Parameters
@@ -121,6 +125,8 @@ def interleave(calls, effort):
     calls : sequence of callables
         Without arguments.
     effort : Effort
+    clock : callable
+        Gives seconds.
 
     Returns
     -------
@@ -132,16 +138,16 @@ def interleave(calls, effort):
         for call, own in zip(calls, times):
             gc.collect()
             call()  # caches and threads are warm again after the other's turn
-            own.append(_turn(call, effort.seconds))
+            own.append(_turn(call, effort.seconds, clock))
     return times
 
 
-def _turn(call, seconds):
-    runs, end = [], time.perf_counter() + seconds
-    while len(runs) < 2 or time.perf_counter() < end:
-        start = time.perf_counter()
+def _turn(call, seconds, clock):
+    runs, end = [], clock() + seconds
+    while len(runs) < 2 or clock() < end:
+        start = clock()
         call()
-        runs.append(time.perf_counter() - start)
+        runs.append(clock() - start)
     return statistics.median(runs)
 
 

@@ -3,6 +3,8 @@
 Imports stand inside the functions, so that a benchmark whose module is not built yet, or PyTorch, may be missing.
 """
 
+from time import perf_counter, process_time
+
 import numpy as np
 
 from benchmarks.cases import Samples, case, race
@@ -17,7 +19,7 @@ def numbers(*shape, seed=0):
 
 
 @case("w1", "training step, MLP 784-128-10, batch 64, Adam", "PyTorch, 2 threads", target=0.75, threads=2)
-@race
+@race(perf_counter)
 def mlp(tiny):
     sizes = (20, 8, 10) if tiny else (784, 128, 10)
     images, labels = numbers(64, sizes[0]), np.arange(64) % 10
@@ -75,7 +77,7 @@ def many(tiny):
 
 
 @case("w6", "add, 4 M elements", "PyTorch, 1 thread", target=1.15)
-@race
+@race(process_time)
 def add(tiny):
     import torch
 
@@ -87,7 +89,7 @@ def add(tiny):
 
 
 @case("w6", "softmax forward, 4,000 rows of 1,000", "PyTorch, 1 thread", target=2.2)
-@race
+@race(process_time)
 def softmax(tiny):
     import torch
 
@@ -122,7 +124,7 @@ def there_and_back(ours, theirs, tiny):
 
 
 @case("w6", "relu forward + backward, 4 M elements", "PyTorch, 1 thread", target=1.8)
-@race
+@race(process_time)
 def relu(tiny):
     import torch
 
@@ -132,7 +134,7 @@ def relu(tiny):
 
 
 @case("w6", "gelu (tanh form) forward + backward, 4 M elements", "PyTorch, 1 thread", target=1.1)
-@race
+@race(process_time)
 def gelu(tiny):
     import torch
 
@@ -142,7 +144,7 @@ def gelu(tiny):
 
 
 @case("w6", "LayerNorm forward + backward, 4,000 rows of 1,000", "PyTorch, 1 thread", target=3.4)
-@race
+@race(process_time)
 def layer_norm(tiny):
     import torch
 
@@ -158,7 +160,7 @@ def layer_norm(tiny):
 def product(size):
     """Our product of square matrices against NumPy's, as a share of its FLOP/s."""
 
-    @race
+    @race(perf_counter)
     def times(tiny):
         from tinytorch_ref.tensor import Tensor
 
@@ -185,7 +187,7 @@ for size, target in (512, 0.85), (1024, 0.92):
 
 
 @case("w8", "a recorded tiny operation, forward + backward", "PyTorch, 1 thread", target=0.7)
-@race
+@race(process_time)
 def tiny_operations(tiny):
     import torch
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = Path(sys.executable).parent
 STEERING = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "VECLIB_", "PYTHONDONTWRITEBYTECODE")
 
 
@@ -19,7 +20,8 @@ def environment(threads=None):
     """
     plain = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
     path = os.pathsep.join(filter(None, [str(ROOT), plain.get("PYTHONPATH")]))
-    plain |= {"PYTHONPATH": path, "TINYTORCH_USE": "reference"}
+    scripts = os.pathsep.join([str(SCRIPTS), plain.get("PATH", os.defpath)])  # nbgrader calls others by name
+    plain |= {"PYTHONPATH": path, "PATH": scripts, "TINYTORCH_USE": "reference", "TINYTORCH_GRADEBOOK": ""}
     if threads:
         plain |= {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     return plain

@@ -82,8 +82,8 @@ class Buffer(Tensor):
 class Module:
     """Base of all layers and networks: define `forward`, and keep parameters and modules as attributes.
 
-    Parameters, buffers and modules are found in attributes, and in attributes that are lists, tuples and dicts,
-    at any depth. Each is counted once, under the first of its names. Names are dotted: ``layers.1.bias``.
+    Parameters, buffers and modules are found in attributes, and in lists, tuples and dicts of them, at any
+    depth. Each is counted once, under the first of its names. Names are dotted: ``layers.1.bias``.
 
     Attributes
     ----------

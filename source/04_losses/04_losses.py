@@ -305,8 +305,8 @@ def one_hot(target, classes):
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
 
-    Hints: compare `target`, given an axis more, with `np.arange(classes)`. Rows of `np.eye(classes)` would do for few
-    classes; for 50,000 that matrix alone takes 10 GB.
+    Hints: compare `target`, given an axis more, with `np.arange(classes)`. Rows of `np.eye(classes)` would do
+    for few classes; for 50,000 that matrix alone takes 10 GB.
     """
     ### BEGIN SOLUTION
     return (target[..., None] == np.arange(classes)).astype(np.float32)

@@ -613,10 +613,7 @@ def watched_tensors(backward, tensors):
         array = cell.cell_contents
         if isinstance(array, np.ndarray):
             for tensor in tensors:
-                if array is tensor.data:
-                    watched.append((ref(tensor), tensor.version))
-                    break
-                if array.base is not None and np.may_share_memory(array, tensor.data):
+                if array is tensor.data or (array.base is not None and np.may_share_memory(array, tensor.data)):
                     watched.append((ref(tensor), tensor.version))
     return tuple(watched)
 

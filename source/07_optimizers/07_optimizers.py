@@ -192,7 +192,7 @@ class Optimizer:
 
     def step(self):
         """Change every parameter that has a gradient, in place."""
-        # Hints: zip(self.parameters, self.state) gives each parameter with its dict. The lines of the sketch above
+        # Hints: zip(self.parameters, self.state) gives each parameter with its dict. The lines of the sketch
         # are the body of the loop; `self.scratch_like(parameter.data)` is the scratch.
         ### BEGIN SOLUTION
         for parameter, state in zip(self.parameters, self.state):
@@ -353,8 +353,8 @@ class SGD(Optimizer):
 
     def update(self, data, grad, state, scratch):
         """One step, in place on `data` and `state["velocity"]`, without a new array."""
-        # Hints: if there is weight decay, put g into scratch and let `grad = scratch`. The Nesterov step is two
-        # steps, one along g and one along v. `out` may be an input: np.multiply(scratch, 2, out=scratch).
+        # Hints: if there is weight decay, put g into scratch and let `grad = scratch`. The Nesterov step is
+        # two steps, one along g and one along v. `out` may be an input: np.multiply(scratch, 2, out=scratch).
         ### BEGIN SOLUTION
         if self.weight_decay:
             np.multiply(data, self.weight_decay, out=scratch)
@@ -570,9 +570,9 @@ class Adam(Optimizer):
 
     def move(self, data, grad, state, scratch):
         """Adam's formula, in place on `data` and `state`; `grad` may be the same array as `scratch`."""
-        # Hints: `mean -= g; mean *= beta; mean += g` moves an average towards g and needs no scratch. For squares
-        # it would lose digits: scale them in the scratch. Then build the denominator, the fraction and the step
-        # there; np.sqrt, np.divide and the others all take out=.
+        # Hints: `mean -= g; mean *= beta; mean += g` moves an average towards g and needs no scratch. For
+        # squares it would lose digits: scale them in the scratch. Then build the denominator, the fraction and
+        # the step there; np.sqrt, np.divide and the others all take out=.
         ### BEGIN SOLUTION
         state["steps"] += 1
         steps, mean, square = state["steps"], state["mean"], state["square"]
@@ -606,7 +606,7 @@ axes.set(xlabel="step", ylabel="height above the lowest point")
 axes.legend()
 show(
     fig,
-    alt="Height by step, log scale: SGD falls slowly, momentum ends lowest, Adam falls early and then swings.",
+    alt="Height by step, log scale: SGD falls slowly, momentum ends lowest, Adam falls early, then swings.",
 )
 
 # %% [markdown]
@@ -744,9 +744,7 @@ class AdamW(Adam):
 noise = np.random.default_rng(0).normal(size=(300, 2)) * [10.0, 0.01]
 for kind in (Adam, AdamW):
     left = after_steps(kind, np.ones(2), noise, lr=0.003, weight_decay=1.0)
-    print(
-        f"{kind.__name__:5}: of 1 is left {left.data.round(2)}; decay alone would leave {0.997**300:.2f}"
-    )
+    print(f"{kind.__name__:5}: of 1 is left {left.data.round(2)}; decay alone would leave {0.997**300:.2f}")
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_adamw_check", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 # Check (5 points): decay alone, decay with a gradient, and the same without decay as Adam.
@@ -1117,7 +1115,7 @@ axes.set(xlabel="step", ylabel="learning rate")
 axes.legend()
 show(
     fig,
-    alt="Rate by step: stairs of 1, 0.3, 0.09, 0.027; a cosine from 1 to 0; a line up to 1, then a cosine to 0.",
+    alt="Rate by step: stairs of 1, 0.3, 0.09, 0.027; a cosine from 1 to 0; a line up, then a cosine to 0.",
 )
 
 # %% [markdown]
@@ -1267,7 +1265,7 @@ def copy_state(optimizer):
     dict of str to float, int or numpy.ndarray
         "lr", and "number.name" for each entry in the state of each parameter; arrays are copies.
 
-    Hints: `enumerate(optimizer.state)` gives number and dict. An array has a method `copy`, an int needs none.
+    Hints: `enumerate(optimizer.state)` gives number and dict. Arrays have a method `copy`; ints need none.
     """
     ### BEGIN SOLUTION
     state = {"lr": optimizer.lr}

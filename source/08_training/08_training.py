@@ -34,6 +34,7 @@
 # ```
 
 # %% nbgrader={"grade": false, "grade_id": "training_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import functools
 import math
 import os
 import tempfile
@@ -51,7 +52,7 @@ from tinytorch_ref.losses import cross_entropy, mse_loss
 from tinytorch_ref.optimizers import SGD, Adam, CosineAnnealingLR, StepLR
 
 # %% nbgrader={"grade": false, "grade_id": "training_imports", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["export"]
-"""Training: gradients of a batch, epochs, evaluation, health reports, checkpoints, and the loop around them."""
+"""Training: gradients of a batch, epochs, evaluation, health reports, checkpoints, and the whole loop."""
 
 import json
 import math
@@ -119,7 +120,7 @@ axes.set(xlabel="step", ylabel="loss of the batch")
 axes.legend()
 show(
     fig,
-    alt="Loss by step for one epoch: with zero_grad it falls steadily to about 0.6, without it swings and stays higher.",
+    alt="Loss by step for one epoch: with zero_grad it falls steadily, without it swings and stays higher.",
 )
 
 # %% [markdown]
@@ -170,8 +171,8 @@ def compute_gradients(model, x, y, loss_fn, parts=1):
     --------
     A batch of 10 rows in 4 parts may be passed as 3, 3, 2 and 2 rows, with shares 0.3, 0.3, 0.2 and 0.2.
 
-    Hints: `np.array_split(np.arange(N), parts)` cuts row numbers into parts that differ by one at most. Slices
-    such as x[3:6] are views. Keep no list of losses: each holds its graph; `.item()` gives a plain number.
+    Hints: `np.array_split(np.arange(N), parts)` cuts row numbers into parts that differ by one at most.
+    Slices such as x[3:6] are views. Keep no list of losses: each holds its graph; `.item()` gives a plain number.
     """
     ### BEGIN SOLUTION
     total, rows = 0.0, len(x)
@@ -195,7 +196,7 @@ for parts in (1, 3, 8):
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_gradients_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: a linear model that notes how many rows come, in which mode, and whether a gradient is recorded.
+# For the checks: a linear model that notes how many rows come, in which mode, and whether it is recorded.
 class Watched(Module):
     def __init__(self, features=3, weight=0.5):
         self.linear = Linear(features, 1, rng=0)
@@ -413,7 +414,7 @@ for name, max_norm in [("not clipped", None), ("clipped to 1", 1.0)]:
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_epoch_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: a loader of small batches, one that is used up, and whether a model was in training mode all the time.
+# For the checks: a loader of small batches, an iterator that is used up, and what a watched model saw.
 def small_loader(x, y, batch_size=4, shuffle=False):
     dataset = TensorDataset(np.asarray(x, np.float32), np.asarray(y, np.float32))
     return DataLoader(dataset, batch_size=batch_size, shuffle=shuffle)
@@ -485,7 +486,7 @@ with parts.part(2, "parts and schedule"):
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "training_epoch_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): no batches, the weight of a batch of one, all options at once, rates in their order.
+# Hidden tests (4 points): no batches, the weight of a batch of one, all options at once, the order of rates.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(3)
 x, y = rng.normal(size=(9, 3)), rng.normal(size=(9, 1)) * 5
@@ -590,8 +591,8 @@ def evaluate(model, loader, *measures):
     --------
     `loss, right = evaluate(model, test_loader, cross_entropy, accuracy)`
 
-    Hints: `model.modules()` lists all modules, each with its attribute `training`. `try ... finally` does its last
-    part in any case. `float(tensor)` is the number in a tensor.
+    Hints: `model.modules()` lists all modules, each with its attribute `training`. `try ... finally` does
+    its last part in any case. `float(tensor)` is the number in a tensor.
     """
     ### BEGIN SOLUTION
     modes = [(module, module.training) for module in model.modules()]
@@ -625,9 +626,7 @@ for epoch in range(1, 11):
         (seen, right), (unseen, right_unseen) = (
             evaluate(model, each, cross_entropy, accuracy) for each in (train_loader, test_loader)
         )
-        print(
-            f"epoch {epoch:2}: loss {seen:.3f} and {unseen:.3f} on unseen digits, right {right:.1%} and {right_unseen:.1%}"
-        )
+        print(f"epoch {epoch:2}: loss {seen:.3f}, right {right:.1%}; unseen {unseen:.3f}, {right_unseen:.1%}")
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_evaluate_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -685,7 +684,7 @@ with parts.part(3, "mode and recording"):
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "training_evaluate_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): frozen parts, errors, a model in evaluation mode, no batches, sequences, one sample.
+# Hidden tests (4 points): frozen parts, errors, evaluation mode, no batches, sequences, one sample.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(5)
 x, y = rng.normal(size=(7, 3)), rng.normal(size=(7, 1))
@@ -838,7 +837,7 @@ check.equal(gradient_report(model, smallest=5.5)["2"], "dead", because="a norm o
 check.equal(len(report), 6, because="a verdict for each parameter")
 
 # %% nbgrader={"grade": true, "grade_id": "training_report_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): names, norms of large arrays, numbers near the limits of float32, parts of a zero gradient.
+# Hidden tests (4 points): names, norms of large arrays, the limits of float32, zeros among others.
 ### BEGIN HIDDEN TESTS
 model = half_frozen()
 check.equal(
@@ -850,7 +849,7 @@ model = with_gradients([3e30, -3e30], [1e-30, 0.0], np.full((50, 50), 30.0), np.
 check.equal(
     gradient_report(model),
     {"0": "exploding", "1": "fine", "2": "exploding", "3": "exploding", "4": "fine"},
-    because="norms in float64: squares of 3e30 overflow in float32, those of 1e-30 vanish; and a norm is no maximum",
+    because="norms in float64: squares of 3e30 overflow in float32, of 1e-30 vanish; a norm is no maximum",
 )
 check.equal(
     gradient_report(model, largest=1500.0)["2"], "fine", because="the norm is exactly 1500, not above it"
@@ -953,8 +952,8 @@ def save_checkpoint(path, **parts):
     **parts
         What to save, by name; see `entries_of`.
 
-    Hints: the names in the file are f"{part}/{name}". `np.savez(file, **arrays)` adds ".npz" to a path, but not to
-    an open file. Write to a neighbour of `path`, then `file.flush()`, `os.fsync(file.fileno())`, and `os.replace`.
+    Hints: the names in the file are f"{part}/{name}". `np.savez(file, **arrays)` adds ".npz" to a path, but not
+    to an open file: `open(neighbour, "wb")`. Before `os.replace` come `file.flush()` and `os.fsync(file.fileno())`.
     If anything fails, remove the neighbour: `Path.unlink(missing_ok=True)`.
     """
     path = Path(path)
@@ -991,8 +990,8 @@ def load_checkpoint(path, **parts):
     Raises
     ------
     ValueError
-        If a part is not in the file (the message names all that are missing, and nothing was filled), does not
-        fit, or if the file holds Python objects.
+        If a part is not in the file (the message names all that are missing, and nothing was filled), or does
+        not fit, or if the file holds Python objects.
 
     Hints: `np.load(path, allow_pickle=False)`, in a `with`. `name.partition("/")` splits at the first stroke.
     `array.tolist()` makes a Python number, text or list of an array.
@@ -1074,7 +1073,7 @@ def losses_with_break(epochs, stop, leave_out=()):
 
 
 def on_full_disk(name, **parts):
-    """Save while the disk is full after some bytes; returns the error's message and the files that are there."""
+    """Save while the disk is full after some bytes; gives the error's message and the files that are there."""
 
     def half(file, *args, **arrays):
         with (
@@ -1144,7 +1143,7 @@ with parts.part(3, "to the last bit"):
     check.equal(
         losses_with_break(4, stop=2),
         losses_without_break(4),
-        because="with model, optimizer, scheduler, loader and generator filled, the losses are the same to the last bit",
+        because="once all parts are filled, the losses are the same to the last bit",
     )
 with parts.part(2, "a full disk"):
     message, files = on_full_disk("first.npz", model=other, epoch=9)
@@ -1158,7 +1157,7 @@ with parts.part(2, "a full disk"):
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "training_checkpoint_hidden", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (5 points): missing parts, parts that do not fit, odd names, Python objects, what a break costs.
+# Hidden tests (5 points): missing parts, misfits, odd names, Python objects, what a break costs.
 ### BEGIN HIDDEN TESTS
 model = Watched(weight=1.0)
 optimizer = SGD(model.parameters(), lr=0.5, momentum=0.9)
@@ -1284,7 +1283,7 @@ class EarlyStopping:
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_stopping_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: the answers to a list of losses, with a model whose weight counts the epochs, and its weight at the end.
+# For the checks: the answers to some losses, and the weight, which counts epochs, that is put back.
 def answers_to(losses, **options):
     stopping, model, answers = EarlyStopping(**options), Watched(weight=0.0), []
     for epoch, loss in enumerate(losses, 1):
@@ -1359,7 +1358,8 @@ def fit(model, loader, loss_fn, optimizer, epochs, validation=None, stopping=Non
     Returns
     -------
     dict of str to list of float
-        "train" and "validation": the losses of the epochs that were trained; the second is empty without unseen data.
+        "train" and "validation": the losses of the epochs that were trained; the second is empty without
+        unseen data.
 
     Raises
     ------
@@ -1398,7 +1398,7 @@ axes.set(xlabel="epoch", ylabel="loss")
 axes.legend()
 show(
     fig,
-    alt="Loss by epoch, log scale: the training loss falls on and on; the validation loss turns, and a line marks its lowest point.",
+    alt="Loss by epoch, log scale: training loss falls on; validation loss turns at a marked epoch.",
 )
 print("right on unseen digits: {:.1%}".format(*evaluate(model, test_loader, accuracy)))
 
@@ -1409,7 +1409,7 @@ print("right on unseen digits: {:.1%}".format(*evaluate(model, test_loader, accu
 # Now the real thing: all 1,438 digits, a schedule, clipping, and a checkpoint in each epoch.
 
 # %%
-# Try it: interrupt the kernel in the middle and run the cell again; it goes on. Delete the file to start anew.
+# Try it: interrupt the kernel in the middle and run the cell again: it goes on.
 path = in_folder("digits.npz")
 model, loader = classifier(hidden=128), DataLoader(train_set, batch_size=32, shuffle=True)
 optimizer = Adam(model.parameters(), lr=0.003)
@@ -1433,13 +1433,12 @@ for epoch in range(loader.epoch + 1, 16):
     )
     losses = {name: losses[name] + new[name] for name in losses}
     save_checkpoint(path, losses=json.dumps(losses), **run)
-print(
-    f"loss on unseen digits {losses['validation'][-1]:.3f}, right {evaluate(model, test_loader, accuracy)[0]:.1%}"
-)
+right = evaluate(model, test_loader, accuracy)[0]
+print(f"after {loader.epoch} epochs: loss on unseen digits {losses['validation'][-1]:.3f}, right {right:.1%}")
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_fit_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: a small regression with unseen samples that contradict it, so that training soon makes them worse.
+# For the checks: a small regression, and unseen samples that agree with it or contradict it.
 def regression(rows=12, lr=0.1):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(rows, 3))
@@ -1561,6 +1560,7 @@ def batch_for(sizes, batch):
     return Tensor(rng.normal(size=(batch, sizes[0]))), Tensor(rng.integers(sizes[-1], size=batch))
 
 
+@functools.cache
 def measure_step(sizes, batch):
     """Bytes of each kind: held by the parameters, left by each phase of a step."""
     model, (x, y) = mlp(sizes), batch_for(sizes, batch)
@@ -1655,7 +1655,7 @@ def parts_needed(sizes, batch, budget):
 
 
 # %% nbgrader={"grade": false, "grade_id": "parts_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For you and for the checks: the highest level of memory while gradients are computed in parts, and the gradient itself.
+# For you and for the checks: peak memory while gradients are computed in parts, and the gradient itself.
 def peak_in_parts(sizes, batch, k):
     model, (x, y) = mlp(sizes), batch_for(sizes, batch)
     compute_gradients(
@@ -1680,7 +1680,7 @@ axes.set(xlabel="parts", ylabel="peak memory (MB)", xticks=ks, xticklabels=ks)
 axes.legend()
 show(
     fig,
-    alt="Peak memory against parts, log-log: measured and predicted fall together, to about an eighth at 8 parts.",
+    alt="Peak memory against parts, log-log: measured and predicted fall together, to an eighth at 8 parts.",
 )
 [round(peak / peaks[0], 3) for peak in peaks]
 
@@ -1690,7 +1690,7 @@ show(
 # parameters, are there for a moment before they are added up.
 
 # %% nbgrader={"grade": true, "grade_id": "parts_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-# Check (7 points): measured peaks of your own function, the predicted ratio, and the parts that a budget asks for.
+# Check (7 points): peaks of your own function, the predicted ratio, and the parts that a budget asks for.
 parts = check.partial(7)
 with parts.part(3, "measured peaks"):
     sizes = (16, 128, 128, 128, 10)
@@ -1700,7 +1700,7 @@ with parts.part(3, "measured peaks"):
         check.equal(
             0.8 / k < peak / whole < 1 / k + 0.12,
             True,
-            because=f"in {k} parts the peak should be near 1/{k} of the whole: each part's graph must go before the next",
+            because=f"in {k} parts the peak is near 1/{k}: each part's graph should go before the next",
         )
         check.close(
             same, gradient, because="the gradient in parts is that of the whole batch", rtol=1e-3, atol=1e-5
@@ -1734,7 +1734,7 @@ parts.score()
 
 # %% nbgrader={"grade": false, "grade_id": "weight_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predict_checkpoint_bytes(numbers, name):
-    """Bytes of parameters and optimizer state in a file; `name` is None (no optimizer), "SGD", "momentum" or "Adam"."""
+    """Bytes of parameters and state in a file; `name` is "SGD", "momentum", "Adam", or None for no optimizer."""
     ### BEGIN SOLUTION
     return 4 * numbers * {None: 1, "SGD": 1, "momentum": 2, "Adam": 3}[name]
     ### END SOLUTION

@@ -696,10 +696,11 @@ def softmax_rule(output, a, axis=-1):
 @gradient_rule(linear_forward)
 def linear_rule(output, x, weight, bias=None, *, needs):
     def backward(grad):
+        rows, columns = np.reshape(grad, (-1, grad.shape[-1])), np.reshape(x, (-1, x.shape[-1]))
         grads = (
             np.einsum("...o,oi->...i", grad, weight) if needs[0] else None,
-            np.einsum("...o,...i->oi", grad, x) if needs[1] else None,
-            np.einsum("...o->o", grad),
+            np.einsum("no,ni->oi", rows, columns) if needs[1] else None,
+            np.einsum("no->o", rows),
         )
         return grads if bias is not None else grads[:2]
 

@@ -13,8 +13,8 @@ ENTRY = re.compile(r"\*\*(.+?)(?:\*\*[:.]|[:.]\*\*)\s+(.*)", re.DOTALL)
 INTRO = """\
 # Common errors
 
-What goes wrong most often, by module, with its cause and its cure. Search this page for the words of your message;
-the shapes and numbers in it will be others. What to do when nothing fits is in [Debugging](debugging.md)."""
+What goes wrong most often, by module, with its cause and its cure. Search this page for the words of your
+message; the shapes and numbers in it will be others. If nothing fits: [Debugging](debugging.md)."""
 WIDTH = 120
 
 

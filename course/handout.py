@@ -11,7 +11,8 @@ from course import build, catalog
 from course.layout import CourseError, replace_files
 
 HERE = Path(__file__).resolve().parent
-COURSE = "__init__ catalog cells check doctor layout milestone mine package paths progress student_cli use".split()
+COURSE = "__init__ catalog cells check doctor layout mine package student_cli use".split()
+COURSE += "milestone paths progress".split()
 DOCS = "common-errors debugging paths".split()
 AUTOGRADER = "__init__ checks compare figures".split()
 AUTOGRADER += sorted(f"counters/{path.stem}" for path in HERE.parent.glob("autograder/counters/*.py"))

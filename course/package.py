@@ -93,7 +93,8 @@ def _is_stub(node):
 def _without_hints(source):
     """Drop the `Hints: ...` paragraph of each docstring, and the empty line above it."""
     lines = source.split("\n")
-    for node in reversed(list(_docstring_nodes(ast.parse(source)))):
+    docstrings = sorted(_docstring_nodes(ast.parse(source)), key=lambda node: node.lineno)
+    for node in reversed(docstrings):  # from the end, so that the line numbers above stay right
         first, last = node.lineno - 1, node.end_lineno - 1
         start = next((n for n in range(first + 1, last + 1) if HINTS.match(lines[n])), None)
         if start is None:

@@ -42,7 +42,8 @@ class LearningPath(NamedTuple):
 PATHS = (
     LearningPath(
         "the foundations, then what makes a framework fast and small",
-        ((1,), (2,), (3,), (4,), (5,), (6,), (6,), (7,), (8,), (14,), (15,), (16,), (17,), (18,), (19,), (20,)),
+        ((1,), (2,), (3,), (4,), (5,), (6,), (6,), (7,), (8,),
+         (14,), (15,), (16,), (17,), (18,), (19,), (20,)),
     ),
     LearningPath(
         "from the tensor to the Transformer, and into eight bits",
@@ -52,7 +53,7 @@ PATHS = (
         "the foundations, and a Transformer on top",
         ((1,), (2, 3), (4, 5), (6,), (7,), (8,), (13,), (13,)),
     ),
-)
+)  # fmt: skip
 
 
 def spans(modules):
@@ -75,9 +76,12 @@ def spans(modules):
 def rows(path):
     """For each week of a path: its number, its modules and its milestones, as texts."""
     for week, numbers in enumerate(path.plan, start=1):
-        modules = [f"{module.number:02d} {module.title}" for module in path.modules if module.number in numbers]
-        milestones = [f"{milestone.year} {milestone.title}" for milestone in path.milestones(week)]
-        yield str(week), ", ".join(modules), ", ".join(milestones)
+        modules = [module for module in path.modules if module.number in numbers]
+        yield (
+            str(week),
+            ", ".join(f"{module.number:02d} {module.title}" for module in modules),
+            ", ".join(f"{milestone.year} {milestone.title}" for milestone in path.milestones(week)),
+        )
 
 
 def heading(path):

@@ -67,7 +67,7 @@ def recorded(course):
     except ValueError:
         known = None
     if not isinstance(known, dict) or not all(isinstance(facts, dict) for facts in known.values()):
-        raise CourseError(f"{_file(course)} is damaged: mend it, or delete it and check your notebooks again.")
+        raise CourseError(f"{_file(course)} is damaged: mend it, or delete it and check again.")
     return known
 
 

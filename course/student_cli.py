@@ -90,7 +90,7 @@ def check(word: Word, notebook: Notebook = None):
 
 
 def _print_checks(course, item, report):
-    """Show each check and what other cells raised; remember the points for `tinytorch progress`, and return them."""
+    """Show each check and what other cells raised; return the points, remembered for `tinytorch progress`."""
     from course import progress
 
     rows = table("Check", ">Points", ">Got", "Reason")
@@ -142,7 +142,7 @@ def milestone(
 def progress(
     hours: Annotated[
         Optional[list[str]],
-        typer.Option("--hours", metavar="NN=HOURS", help="Note your hours on a module so far, as in 01=5.5."),
+        typer.Option("--hours", metavar="NN=HOURS", help="Note your hours so far, as in 01=5.5."),
     ] = None,
 ):
     """Show how far you are: points of your last checks, milestones, and your hours against the estimate."""
@@ -157,8 +157,9 @@ def progress(
         rows.add_row(*map(plain, _progress_cells(row)))
     console().print(rows)
     modules = [row for row in standings if isinstance(row.item, catalog.Module)]
-    done = sum(row.done for row in modules), sum(row.done for row in standings if row not in modules)
-    print(f"{done[0]} of {len(catalog.MODULES)} modules done, {done[1]} of {len(catalog.MILESTONES)} milestones reached.")
+    done, reached = sum(row.done for row in modules), sum(row.done for row in standings if row not in modules)
+    print(f"{done} of {len(catalog.MODULES)} modules done,", end=" ")
+    print(f"{reached} of {len(catalog.MILESTONES)} milestones reached.")
     if compared := progressing.hours_compared(standings):
         print("{:g} hours of yours for what is estimated at {:g} to {:g}.".format(*compared))
 
@@ -167,7 +168,8 @@ def _progress_cells(row):
     name = getattr(row.item, "year", None) or f"{row.item.number:02d}"
     points = "" if row.points is None else f"{row.got:g} of {row.points:g}"
     estimate = " to ".join(f"{hours:g}" for hours in dict.fromkeys(row.estimate or ()))
-    return f"{name} {row.item.title}", row.state, points, estimate, "" if row.hours is None else f"{row.hours:g}"
+    hours = "" if row.hours is None else f"{row.hours:g}"
+    return f"{name} {row.item.title}", row.state, points, estimate, hours
 
 
 @app.command(rich_help_panel=STUDENT)

@@ -1,7 +1,6 @@
 """The documentation: gathered pages are in step with the sources, examples run, links lead somewhere."""
 
-import contextlib
-import io
+import json
 import re
 import subprocess
 import sys
@@ -25,7 +24,8 @@ def section(text):
 
 
 def test_an_entry_is_a_message_with_cause_and_cure():
-    found = section("An introduction.\n\n**`ValueError: a\n  line`, twice**: a cause.\nA cure.\n\nMore.\n\n**Slow:** a loop.")
+    first = "**`ValueError: a\n  line`, twice**: a cause.\nA cure.\n\nMore."
+    found = section(f"An introduction.\n\n{first}\n\n**Slow:** a loop.")
     assert found == [("`ValueError: a line`, twice", "A cause. A cure.\n\nMore."), ("Slow", "A loop.")]
 
 
@@ -65,7 +65,9 @@ def test_the_build_writes_the_pages_and_knows_when_they_are_old(tmp_path):
 
 def examples(page):
     """The code blocks of a page, each with the output that the page shows for it; empty if none."""
-    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```(python|text)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     shown = [text if kind == "text" else "" for kind, text in blocks[1:]] + [""]
     return [(text, output) for (kind, text), output in zip(blocks, shown) if kind == "python"]
 
@@ -82,8 +84,6 @@ for code, shown in json.load(sys.stdin):
 
 
 def test_the_examples_of_the_debugging_chapter_print_what_it_shows(tmp_path):
-    import json
-
     told = examples(REPO / "docs" / "debugging.md")
     assert len(told) > 10 and sum(bool(output) for _, output in told) > 10
     path = f"{course_of_sources(tmp_path)}"

@@ -43,7 +43,8 @@ def test_it_says_on_what_it_runs_then_runs_then_tells_result_and_bar(course):
     done = tinytorch(course.root, "milestone", "1958")
     assert done.returncode == 0, done.stdout + done.stderr
     told = ["on the reference package: milestone_1958_perceptron.py", "tinytorch_ref/tensor.py", "missing",
-            "On the way", "sum_check", "Bar: a sum of at least 5", "Result: a sum of 5", "The bar is reached."]  # fmt: skip
+            "On the way", "sum_check", "Bar: a sum of at least 5", "Result: a sum of 5",
+            "The bar is reached."]  # fmt: skip
     text = done.stdout.replace("\\", "/")
     places = [text.rindex(words) for words in told]
     assert places == sorted(places)
@@ -69,8 +70,8 @@ def test_each_origin_is_the_one_that_imports_find(course):
     own_tensor(course)
     prepared = milestone.prepare(course, MILESTONE, "mine")
     assert [origin.whose for origin in prepared.origins] == ["mine", "reference", "missing"]
-    change(course.source(MILESTONE), 'print("On the way")',
-           "import tinytorch_ref.activations as a, tinytorch_ref.tensor as t; print(t.__file__, a.__file__)")  # fmt: skip
+    where = "import tinytorch_ref.activations as a, tinytorch_ref.tensor as t; print(t.__file__, a.__file__)"
+    change(course.source(MILESTONE), 'print("On the way")', where)
     done = tinytorch(course.root, "milestone", "1958", "--mine")
     assert f"{course.mine / 'tensor.py'} {course.reference / 'activations.py'}" in done.stdout
 

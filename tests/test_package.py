@@ -183,3 +183,31 @@ def test_a_cell_that_does_not_parse_is_left_out_by_name(tmp_path):
 def test_a_milestone_makes_no_module(tmp_path):
     with pytest.raises(CourseError, match="milestone"):
         mine.package_own(built_course(tmp_path), catalog.find("1986"))
+
+
+def test_hints_go_from_docstrings_at_every_depth():
+    source = '''class A:
+    """A class."""
+
+    def method(self):
+        """A method.
+
+        Hints: one.
+        """
+
+    def other(self):
+        """Another.
+
+        Hints: two.
+        """
+
+
+def function():
+    """A function.
+
+    Hints: three.
+    """
+'''
+    text = package.clean(source)
+    assert "Hints" not in text
+    assert [text.count(doc) for doc in ('"""A method."""', '"""Another."""', '"""A function."""')] == [1, 1, 1]

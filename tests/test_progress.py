@@ -46,7 +46,7 @@ def test_a_check_is_remembered_with_its_points(course):
 
 def test_hours_stand_against_the_estimate_of_the_notebook(course):
     path = solve(course, FIRST)
-    change(path, "Two exercises", "Two\\n\",\n\"| **Time** | 4 to 6 hours: the first |\\n\",\n\"exercises")
+    change(path, "Two exercises", 'Two\\n",\n"| **Time** | 4 to 6 hours: the first |\\n",\n"exercises')
     done = tinytorch(course.root, "progress", "--hours", "01=5.5", "--hours", "tensor=6.5", "--hours", "2=3")
     assert done.returncode == 0, done.stderr
     assert line(done.stdout, "Tensor") == "01 Tensor to do 4 to 6 6.5"
@@ -62,7 +62,7 @@ def test_what_is_known_comes_along_into_the_folder_of_the_next_hand_out(course):
 
 def test_a_check_remembers_the_estimate(course):
     path = solve(course, FIRST)
-    change(path, "Two exercises", "Two\\n\",\n\"| **Time** | 2 hours |\\n\",\n\"exercises")
+    change(path, "Two exercises", 'Two\\n",\n"| **Time** | 2 hours |\\n",\n"exercises')
     tinytorch(course.root, "check", "01")
     assert progress.recorded(course) == {FIRST.id: {"got": 70, "points": 70, "time": "2 hours"}}
 

@@ -141,7 +141,7 @@ def gelu(x):
 
 
 def sum_along(a, axis):
-    """Sum along an axis, which stays with length 1; along the last one by a product with ones: it is faster."""
+    """Sum along an axis, which stays with length 1; along the last one by a product with ones: faster."""
     if axis in (-1, a.ndim - 1):
         return np.vecdot(a, np.ones(a.shape[-1], a.dtype))[..., None]
     return a.sum(axis=axis, keepdims=True)

@@ -139,7 +139,11 @@ class Operations:
         return apply(index, self, key=plain_key(key))
 
     def __setitem__(self, key, value):
-        self.data[plain_key(key)] = value.data if isinstance(value, Tensor) else value
+        if isinstance(value, Tensor):
+            if value.requires_grad:
+                raise RuntimeError("this would lose the gradient of the value; assign value.data on purpose")
+            value = value.data
+        self.data[plain_key(key)] = value
         self.version += 1
 
 

@@ -172,7 +172,7 @@ def compute_gradients(model, x, y, loss_fn, parts=1):
     A batch of 10 rows in 4 parts may be passed as 3, 3, 2 and 2 rows, with shares 0.3, 0.3, 0.2 and 0.2.
 
     Hints: `np.array_split(np.arange(N), parts)` cuts row numbers into parts that differ by one at most.
-    Slices such as x[3:6] are views. Keep no list of losses: each holds its graph; `.item()` gives a plain number.
+    Slices such as x[3:6] are views. Keep no list of losses: each holds its graph; `.item()` does not.
     """
     ### BEGIN SOLUTION
     total, rows = 0.0, len(x)
@@ -952,9 +952,9 @@ def save_checkpoint(path, **parts):
     **parts
         What to save, by name; see `entries_of`.
 
-    Hints: the names in the file are f"{part}/{name}". `np.savez(file, **arrays)` adds ".npz" to a path, but not
-    to an open file: `open(neighbour, "wb")`. Before `os.replace` come `file.flush()` and `os.fsync(file.fileno())`.
-    If anything fails, remove the neighbour: `Path.unlink(missing_ok=True)`.
+    Hints: the names in the file are f"{part}/{name}". `np.savez(file, **arrays)` adds ".npz" to a path, but
+    not to an open file: `open(neighbour, "wb")`. Before `os.replace` come `file.flush()` and
+    `os.fsync(file.fileno())`. If anything fails: `neighbour.unlink(missing_ok=True)`.
     """
     path = Path(path)
     neighbour = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -1073,15 +1073,13 @@ def losses_with_break(epochs, stop, leave_out=()):
 
 
 def on_full_disk(name, **parts):
-    """Save while the disk is full after some bytes; gives the error's message and the files that are there."""
+    """Save while the disk is full after some bytes; gives the message and the files that are there."""
 
     def half(file, *args, **arrays):
-        with (
-            open(file, "wb")
-            if isinstance(file, (str, os.PathLike))
-            else open(os.dup(file.fileno()), "wb") as target
-        ):
-            target.write(b"half a file")
+        if hasattr(file, "write"):
+            file.write(b"half a file")
+        else:
+            Path(file).write_bytes(b"half a file")
         raise OSError("no space left on device")
 
     kept = np.savez, np.savez_compressed, np.save
@@ -1107,7 +1105,7 @@ def arrays_in(name):
 
 def write_objects(name):
     """A file with a Python object in it, as a stranger might send it."""
-    np.savez(in_folder(name), **{"model/0.weight": np.array([{"harm": 1}], dtype=object)})
+    np.savez(in_folder(name), **{"note/value": np.array([{"harm": 1}], dtype=object)})
 
 
 def saved_as_path(name, **parts):
@@ -1185,7 +1183,7 @@ check.equal(saved_as_path("third.ckpt", epoch=5), {"epoch": 5}, because="a Path 
 check.equal(files_called("third"), ["third.ckpt"], because="any ending is allowed")
 write_objects("stranger.npz")
 with check.raises(ValueError, because="a pickled object can run any program: allow_pickle=False refuses it"):
-    load_checkpoint(in_folder("stranger.npz"), model=other)
+    load_checkpoint(in_folder("stranger.npz"))
 with check.raises(TypeError, because="what can't be saved safely should be refused at once"):
     object_in_a_part("fourth.npz")
 check.equal(files_called("fourth"), [], because="a failed save leaves no file")
@@ -1406,21 +1404,21 @@ print("right on unseen digits: {:.1%}".format(*evaluate(model, test_loader, accu
 # *The figure:* the loss on the 200 digits that the network trains on keeps falling, by orders of magnitude. On unseen digits it
 # comes down for some epochs, flattens and turns; the dotted line marks the epoch whose parameters were put back.
 #
-# Now the real thing: all 1,438 digits, a schedule, clipping, and a checkpoint in each epoch.
+# Now the real thing: all 1,438 digits, a schedule, clipping, and a checkpoint after each epoch.
 
 # %%
 # Try it: interrupt the kernel in the middle and run the cell again: it goes on.
 path = in_folder("digits.npz")
-model, loader = classifier(hidden=128), DataLoader(train_set, batch_size=32, shuffle=True)
+model, loader = classifier(), DataLoader(train_set, batch_size=32, shuffle=True)
 optimizer = Adam(model.parameters(), lr=0.003)
 run = {
     "model": model, "optimizer": optimizer, "loader": loader,
-    "scheduler": CosineAnnealingLR(optimizer, T_max=15 * len(loader)),
+    "scheduler": CosineAnnealingLR(optimizer, T_max=10 * len(loader)),
 }  # fmt: skip
 losses = {"train": [], "validation": []}
 if os.path.exists(path):
     losses = json.loads(load_checkpoint(path, **run)["losses"])
-for epoch in range(loader.epoch + 1, 16):
+for epoch in range(loader.epoch + 1, 11):
     new = fit(
         model,
         loader,
@@ -1734,7 +1732,7 @@ parts.score()
 
 # %% nbgrader={"grade": false, "grade_id": "weight_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predict_checkpoint_bytes(numbers, name):
-    """Bytes of parameters and state in a file; `name` is "SGD", "momentum", "Adam", or None for no optimizer."""
+    """Bytes of parameters and state; `name` is "SGD", "momentum", "Adam", or None for no optimizer."""
     ### BEGIN SOLUTION
     return 4 * numbers * {None: 1, "SGD": 1, "momentum": 2, "Adam": 3}[name]
     ### END SOLUTION

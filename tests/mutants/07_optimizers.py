@@ -491,13 +491,13 @@ MUTANTS = [
         "optimizers_state",
         "passes over the unexpected",
         "optimizers_state_check",
-        ("expected.keys() ^ state.keys()", "expected.keys() - state.keys()"),
+        ("wrong = expected.keys() ^ state.keys()", "wrong = expected.keys() - state.keys()"),
     ),
     mutant(
         "optimizers_state",
         "passes over the missing",
         "optimizers_state_check",
-        ("expected.keys() ^ state.keys()", "state.keys() - expected.keys()"),
+        ("wrong = expected.keys() ^ state.keys()", "wrong = state.keys() - expected.keys()"),
     ),
     mutant(
         "optimizers_state",
@@ -527,7 +527,7 @@ MUTANTS = [
         "optimizers_state",
         "only the first parameter",
         "optimizers_state_check",
-        ("enumerate(optimizer.state)", "enumerate(optimizer.state[:1])"),
+        ("entries in enumerate(optimizer.state)", "entries in enumerate(optimizer.state[:1])"),
     ),
     mutant(
         "optimizers_state", "steps not loaded", "optimizers_state_check", ("value = int(state[name])", "pass")
@@ -633,7 +633,8 @@ ALTERNATIVES = [
         (
             "        np.divide(mean, scratch, out=scratch)\n        scratch *= self.lr / (1 - beta1**steps)\n",
             (
-                "        scratch *= (1 - beta1**steps) / self.lr\n        np.divide(mean, scratch, out=scratch)\n"
+                "        np.true_divide(mean, scratch, out=scratch)\n"
+                "        np.multiply(scratch, self.lr / (1 - beta1**steps), out=scratch)\n"
             ),
         ),
     ),

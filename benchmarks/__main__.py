@@ -49,7 +49,8 @@ def main():
     rows = []
     for name in names:
         print(f"{name} ...", flush=True)
-        told = python("-m", "benchmarks.one", name, "quick" if chosen.quick else "full", threads=named(name)[0].threads)
+        threads = named(name)[0].threads
+        told = python("-m", "benchmarks.one", name, "quick" if chosen.quick else "full", threads=threads)
         rows += map(json.loads, told.splitlines())
     print(table.plain(rows))
     if not chosen.quick:

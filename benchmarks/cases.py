@@ -4,8 +4,9 @@ import functools
 import gc
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 
 class Effort(NamedTuple):
@@ -101,8 +102,9 @@ def case(name, what, against="", *, target, unit="x", at_least=False, threads=1)
 def race(clock):
     """Turn a function that prepares two contenders into one that measures them; a decorator.
 
-    `make(tiny)` returns the two calls to time, ours first. A value is our time over theirs in one round. The clock is
-    `time.perf_counter`, or `time.process_time` where all work is in one thread: that of others does not count then.
+    `make(tiny)` returns the two calls to time, ours first. A value is our time over theirs in one round. The
+    clock is `time.perf_counter`, or `time.process_time` where all is in one thread: others' work does not count
+    then.
     """
 
     def decorate(make):

@@ -1,6 +1,6 @@
 """The framework against PyTorch: float32, on the processor, with the same numbers on both sides.
 
-Imports stand inside the functions, so that a benchmark whose module is not built yet, or PyTorch, may be missing.
+Imports stand inside the functions, so that PyTorch, or a module that is not built yet, may be missing.
 """
 
 from time import perf_counter, process_time
@@ -28,10 +28,11 @@ def mlp(tiny):
 
 def mlp_step(pixels, hidden, classes, images, labels):
     """A function that trains our network by one step and returns the loss."""
+    from tinytorch_ref.optimizers import Adam
+
     import tinytorch_ref.autograd  # noqa: F401  switches recording on
     from tinytorch_ref.layers import Linear, ReLU, Sequential
     from tinytorch_ref.losses import cross_entropy
-    from tinytorch_ref.optimizers import Adam
     from tinytorch_ref.tensor import Tensor
 
     model = Sequential(Linear(pixels, hidden, rng=0), ReLU(), Linear(hidden, classes, rng=1))
@@ -147,7 +148,6 @@ def gelu(tiny):
 @race(process_time)
 def layer_norm(tiny):
     import torch
-
     from tinytorch_ref.transformers import LayerNorm
 
     width = many(tiny)[-1]
@@ -178,8 +178,8 @@ def product(size):
 
 for size, target in (512, 0.85), (1024, 0.92):
     case(
-        "w7", f"Tensor @ Tensor, {size} x {size}, share of the FLOP/s", "np.matmul into memory at hand, 2 threads",
-        target=target, at_least=True, threads=2,
+        "w7", f"Tensor @ Tensor, {size} x {size}, share of the FLOP/s",
+        "np.matmul into memory at hand, 2 threads", target=target, at_least=True, threads=2,
     )(product(size))  # fmt: skip
 
 
@@ -209,9 +209,7 @@ def chain(x, w, length):
     result.backward()
 
 
-@case(
-    "w8'", "operations in one chain, forward + backward", target=500_000, unit="operations", at_least=True
-)
+@case("w8'", "operations in one chain, forward + backward", target=500_000, unit="operations", at_least=True)
 def long_chain(effort):
     import tinytorch_ref.autograd  # noqa: F401
     from tinytorch_ref.tensor import Tensor

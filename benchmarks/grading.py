@@ -1,8 +1,9 @@
 """Processor time to grade one submission, `tinytorch grade` against nbgrader's own `autograde`.
 
-Ten of the course's sample class, some perfect and some wrong. Left out are a file that is no notebook, an endless loop,
-whose cost is the time limit, and a duplicated test cell, at which plain nbgrader gives up the whole class. Each round
-grades the class for the first time, in a fresh copy of a course folder whose gradebook knows the assignment already.
+Ten of the course's sample class, some perfect and some wrong. Left out are a file that is no notebook, an
+endless loop, whose cost is the time limit, and a duplicated test cell, at which plain nbgrader gives up the whole
+class. Each round grades the class for the first time, in a fresh copy of a course folder whose gradebook knows the
+assignment already.
 """
 
 import os
@@ -21,7 +22,7 @@ c.CourseDirectory.course_id = "plain"
 """
 
 
-@case("grading", "grading module 01, a class of ten: CPU time per submission", "`nbgrader autograde`", target=0.2)
+@case("grading", "CPU time to grade a submission of module 01", "`nbgrader autograde`", target=0.2)
 def grading(effort):
     from course.layout import find_course, find_item
 
@@ -33,7 +34,7 @@ def grading(effort):
 
 
 def compare(course, item, students, rounds):
-    """Grade some of the sample class in turns, our way and nbgrader's; ratios of CPU time, and seconds a submission."""
+    """Grade some of the sample class in turns, our way and nbgrader's: ratios of processor time."""
     from autograder.sandbox import available
 
     works, reason = available()
@@ -72,7 +73,8 @@ class Way:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.template, self.folder, symlinks=True)
         used = self.run(self.command(), self.folder)
-        graded = {path.parent.parent.name for path in self.folder.glob(f"autograded/*/*/{self.item.id}.ipynb")}
+        pages = self.folder.glob(f"autograded/*/*/{self.item.id}.ipynb")
+        graded = {page.parents[1].name for page in pages}
         if graded != self.students:
             raise RuntimeError(f"{type(self).__name__}: not graded were {self.students - graded}")
         return used

@@ -1,5 +1,7 @@
 """Measured claims about memory, in bytes that Python and NumPy allocate."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from benchmarks.cases import Samples, case
@@ -43,7 +45,7 @@ def peak_of_step(batch, parts):
     from tinytorch_ref.tensor import Tensor
 
     widths = (64, 128, 128, 128)
-    hidden = [layer for i, o in zip(widths, widths[1:]) for layer in (Linear(i, o, rng=0), ReLU())]
+    hidden = [layer for i, o in pairwise(widths) for layer in (Linear(i, o, rng=0), ReLU())]
     model = Sequential(*hidden, Linear(widths[-1], 10, rng=0))
     images = np.random.default_rng(0).standard_normal((batch, widths[0]), dtype=np.float32)
     labels = np.arange(batch) % 10

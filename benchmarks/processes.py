@@ -16,10 +16,10 @@ STEERING = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "VECLIB_", "PYTHONDON
 
 
 def environment(threads=None):
-    """Environment for a benchmark: ours, but nothing in it steers BLAS except the number of threads, if given.
+    """Environment for a benchmark: ours, but only the number of threads, if given, steers BLAS.
 
-    A variable such as OPENBLAS_CORETYPE would keep NumPy from the kernels that suit the processor best. Python may keep
-    compiled modules, as it does unless somebody forbids it.
+    A variable such as OPENBLAS_CORETYPE would keep NumPy from the kernels that suit the processor best. Python
+    may keep compiled modules, as it does unless somebody forbids it.
     """
     plain = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
     path = os.pathsep.join(filter(None, [str(ROOT), plain.get("PYTHONPATH")]))
@@ -64,17 +64,18 @@ def cpu_seconds(command, folder, log, expected=(0,)):
 
     Notes
     -----
-    The kernel counts for a control group, not for a parent that waits: `getrusage` never learns of the processes in a
-    sandbox that is killed, a fifth of the time of `tinytorch grade`.
+    The kernel counts for a control group. What a parent learns by waiting (`getrusage`) lacks the processes in
+    a sandbox that is killed, a fifth of the time of `tinytorch grade`.
     """
     join = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"']
     with control_group() as group, open(log, "wb") as out:
-        ran = subprocess.run([*join, str(group), *command], cwd=folder, env=environment(), stdout=out, stderr=out)
+        command = [*join, str(group), *command]
+        ran = subprocess.run(command, cwd=folder, env=environment(), stdout=out, stderr=out, check=False)
         _wait_until_empty(group)
         told = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
     if ran.returncode not in expected:
         tail = Path(log).read_text(errors="replace")[-2000:]
-        raise RuntimeError(f"exit code {ran.returncode} from {' '.join(command)}:\n{tail}")
+        raise RuntimeError(f"exit code {ran.returncode} from {' '.join(command[len(join) + 1 :])}:\n{tail}")
     return int(told["usage_usec"]) / 1e6
 
 

@@ -11,8 +11,8 @@ from benchmarks.catalog import CASES, ORDER, named
 from benchmarks.processes import environment, python
 
 ROW = {
-    "name": "w1", "what": "a step", "against": "another", "target": 0.75, "unit": "x", "at_least": False, "threads": 2,
-    "value": 0.5, "quartiles": [0.4, 0.6], "met": True, "note": "",
+    "name": "w1", "what": "a step", "against": "another", "target": 0.75, "unit": "x", "at_least": False,
+    "threads": 2, "value": 0.5, "quartiles": [0.4, 0.6], "met": True, "note": "",
 }  # fmt: skip
 MACHINE = {"processor": "one of them", "python": "Python 3"}
 
@@ -36,7 +36,8 @@ def test_every_case_has_a_place_in_the_table():
 
 def test_a_result_meets_its_target_from_the_right_side():
     def run(value, at_least):
-        return Case("n", "w", "a", 2.0, "x", at_least, 1, lambda effort: Samples([value])).run(Effort(1, 0))["met"]
+        case = Case("n", "w", "a", 2.0, "x", at_least, 1, lambda effort: Samples([value]))
+        return case.run(Effort(1, 0))["met"]
 
     assert [run(1.9, False), run(2.1, False), run(1.9, True), run(2.1, True)] == [True, False, False, True]
 

@@ -228,7 +228,12 @@ MUTANTS = [
         "training_report_check",
         ("not np.isfinite(grad).all()", "False"),
     ),
-    mutant("training_report", "all must be infinite", "training_report_check", (".all()", ".any()")),
+    mutant(
+        "training_report",
+        "all must be infinite",
+        "training_report_check",
+        ("isfinite(grad).all()", "isfinite(grad).any()"),
+    ),
     mutant("training_report", "norm in float32", "training_report_hidden", (", dtype=np.float64", "")),
     mutant(
         "training_report",
@@ -285,7 +290,7 @@ MUTANTS = [
         "training_checkpoint",
         "temporary file stays",
         "training_checkpoint_check",
-        ("neighbour.unlink(missing_ok=True)", "pass"),
+        ("    finally:\n        neighbour.unlink(missing_ok=True)\n", "    finally:\n        pass\n"),
     ),
     mutant(
         "training_checkpoint",
@@ -297,7 +302,7 @@ MUTANTS = [
         "training_checkpoint",
         "savez adds its ending",
         "training_checkpoint_check",
-        ("np.savez(file, **arrays)", "np.savez(neighbour, **arrays)"),
+        ("            np.savez(file, **arrays)\n", "            np.savez(neighbour, **arrays)\n"),
     ),
     mutant(
         "training_checkpoint",
@@ -309,7 +314,7 @@ MUTANTS = [
         "training_checkpoint",
         "opens pickles",
         "training_checkpoint_hidden",
-        ("allow_pickle=False", "allow_pickle=True"),
+        ("allow_pickle=False) as file", "allow_pickle=True) as file"),
     ),
     mutant(
         "training_checkpoint",
@@ -340,7 +345,12 @@ MUTANTS = [
             ),
         ),
     ),
-    mutant("training_checkpoint", "arrays for plain values", "training_checkpoint_check", (".tolist()", "")),
+    mutant(
+        "training_checkpoint",
+        "arrays for plain values",
+        "training_checkpoint_check",
+        ('entries["value"].tolist()', 'entries["value"]'),
+    ),
     mutant(
         "training_checkpoint",
         "always .npz",
@@ -397,7 +407,7 @@ MUTANTS = [
         "training_stopping",
         "keeps the parameters, not a copy",
         "training_stopping_check",
-        ("model.state_dict()", "{name: p.data for name, p in model.named_parameters()}"),
+        ("0, model.state_dict()", "0, {name: p.data for name, p in model.named_parameters()}"),
     ),
     mutant(
         "training_stopping",

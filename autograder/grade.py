@@ -455,11 +455,8 @@ def _reason(said):
     if error and error["name"] == "NotImplementedError" and not error["message"]:
         return "not written yet"
     if error:
-        return (
-            error["message"]
-            if error["name"] == "Failed"
-            else f"{error['name']}: {error['message']}".removesuffix(": ")
-        )
+        told_by_us = error["name"] in ("Failed", "Lost", "LimitReached", "Skipped")
+        return error["message"] if told_by_us else f"{error['name']}: {error['message']}".removesuffix(": ")
     return said.get("stdout", "").strip() or "no answer was given"
 
 

@@ -102,9 +102,9 @@ def case(name, what, against="", *, target, unit="x", at_least=False, threads=1)
 def race(clock):
     """Turn a function that prepares two contenders into one that measures them; a decorator.
 
-    `make(tiny)` returns the two calls to time, ours first. A value is our time over theirs in one round. The
-    clock is `time.perf_counter`, or `time.process_time` where all is in one thread: others' work does not count
-    then.
+    `make(tiny)` returns the two calls to time, ours first. A value is our time over theirs in one round.
+    The clock is `time.perf_counter`, or `time.process_time` where all is in one thread: then others' work
+    does not count.
     """
 
     def decorate(make):

@@ -1,9 +1,9 @@
 """Processor time to grade one submission, `tinytorch grade` against nbgrader's own `autograde`.
 
 Ten of the course's sample class, some perfect and some wrong. Left out are a file that is no notebook, an
-endless loop, whose cost is the time limit, and a duplicated test cell, at which plain nbgrader gives up the whole
-class. Each round grades the class for the first time, in a fresh copy of a course folder whose gradebook knows the
-assignment already.
+endless loop, whose cost is the time limit, and a duplicated test cell, at which plain nbgrader gives up the
+whole class. Each round grades the class for the first time, in a fresh copy of a course folder whose
+gradebook knows the assignment already.
 """
 
 import os

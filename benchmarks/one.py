@@ -1,6 +1,6 @@
 """`python -m benchmarks.one NAME EFFORT`: the benchmarks of one name in this process; prints lines of JSON.
 
-BLAS takes its number of threads when NumPy is imported, so `python -m benchmarks` starts this afresh for each name.
+BLAS takes its number of threads when NumPy is imported, so `python -m benchmarks` starts this for each name.
 """
 
 import json

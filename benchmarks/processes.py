@@ -18,8 +18,8 @@ STEERING = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "VECLIB_", "PYTHONDON
 def environment(threads=None):
     """Environment for a benchmark: ours, but only the number of threads, if given, steers BLAS.
 
-    A variable such as OPENBLAS_CORETYPE would keep NumPy from the kernels that suit the processor best. Python
-    may keep compiled modules, as it does unless somebody forbids it.
+    A variable such as OPENBLAS_CORETYPE would keep NumPy from the kernels that suit the processor best.
+    Python may keep compiled modules, as it does unless somebody forbids it.
     """
     plain = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
     path = os.pathsep.join(filter(None, [str(ROOT), plain.get("PYTHONPATH")]))
@@ -64,8 +64,8 @@ def cpu_seconds(command, folder, log, expected=(0,)):
 
     Notes
     -----
-    The kernel counts for a control group. What a parent learns by waiting (`getrusage`) lacks the processes in
-    a sandbox that is killed, a fifth of the time of `tinytorch grade`.
+    The kernel counts for a control group. What a parent learns by waiting (`getrusage`) lacks the processes
+    in a sandbox that is killed, a fifth of the time of `tinytorch grade`.
     """
     join = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"']
     with control_group() as group, open(log, "wb") as out:

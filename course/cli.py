@@ -177,6 +177,7 @@ def grades(
 def score_table(rows, reasons=False):
     """A rich table of `gradebook.tables.Row`s; with `reasons`, one line for each lost point."""
     shown = table("Assignment", "Student", ">Score", ">Of", "State", *(["Why"] if reasons else []))
+    shown.show_lines = reasons
     for row in rows:
         state = "needs a person" if row.state == "graded" and row.needs_manual else row.state
         cells = [row.assignment, row.student, _number(row.score), _number(row.max), state]

@@ -3,6 +3,7 @@
 `TINYTORCH_PICTURES=DIR` keeps the screenshots.
 """
 
+import json
 import os
 import re
 import shutil
@@ -49,21 +50,36 @@ def lab(course):
         port = probe.getsockname()[1]
     scripts = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    settings = _settings(course)
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0",
-        "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.news_url=",
+        "--IdentityProvider.token=", "--ServerApp.password=", f"--LabApp.user_settings_dir={settings}",
     ]  # fmt: skip
-    with subprocess.Popen(command, cwd=course, env=environment, stderr=subprocess.PIPE, text=True) as server:
+    log = course / ".lab.log"
+    with log.open("w") as told, subprocess.Popen(command, cwd=course, env=environment, stderr=told) as server:
         try:
-            _wait_for(f"http://127.0.0.1:{port}/api", server)
+            _wait_for(f"http://127.0.0.1:{port}/api", server, log)
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
 
 
-def _wait_for(url, server):
+def _settings(course):
+    """JupyterLab's settings for a test: all cells are drawn, also those out of sight, and nothing is asked."""
+    wanted = {
+        "notebook-extension/tracker": {"windowingMode": "none"},
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    }
+    for name, values in wanted.items():
+        file = course / ".settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(values))
+    return course / ".settings"
+
+
+def _wait_for(url, server, log):
     for _ in range(240):
-        assert server.poll() is None, server.stderr.read()
+        assert server.poll() is None, log.read_text()
         try:
             urllib.request.urlopen(url, timeout=1)
             return

@@ -129,10 +129,10 @@ MUTANTS = [
         "xor_train_check",
         (
             "return [gradient_step(model, x, targets, lr) for _ in range(steps)]",
-            "losses = [1.0]\n"
-            "    while losses[-1] > 0.7 and len(losses) <= steps:\n"
-            "        losses.append(gradient_step(model, x, targets, lr))\n"
-            "    return losses[1:]",
+            """losses = [1.0]
+    while losses[-1] > 0.7 and len(losses) <= steps:
+        losses.append(gradient_step(model, x, targets, lr))
+    return losses[1:]""",
         ),
     ),
     mutant(
@@ -156,8 +156,10 @@ MUTANTS = [
         "xor_train_hidden",
         (
             "    return [gradient_step",
-            "    if not hasattr(train, 'start'):\n        train.start = model.state_dict()\n"
-            "    model.load_state_dict(train.start)\n    return [gradient_step",
+            """    if not hasattr(train, "start"):
+        train.start = model.state_dict()
+    model.load_state_dict(train.start)
+    return [gradient_step""",
         ),
     ),
     mutant("xor_train", "logits compared with one half", "xor_train_check", ("data > 0)", "data > 0.5)")),
@@ -273,8 +275,8 @@ def correct(model, x, targets):
         "by subtraction",
         (
             "return int(((model(x).data > 0) == (targets.data == 1)).sum())",
-            "answers = (model(x).data > 0).astype(int)\n"
-            "    return len(answers) - int(np.abs(answers - targets.data).sum())",
+            """answers = (model(x).data > 0).astype(int)
+    return len(answers) - int(np.abs(answers - targets.data).sum())""",
         ),
     ),
     alternative(

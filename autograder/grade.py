@@ -6,6 +6,7 @@ finished is found in the ledger and in the status files, and is not done again.
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import importlib
 import logging
@@ -96,7 +97,7 @@ def grade(assignment, students=None, jobs=None, sandbox=None, force=False, progr
     """
     root = Path(root or find_root()).resolve()
     students = submitted(assignment, root) if students is None else sorted(students)
-    with _only_one(root), contextlib.chdir(root):
+    with _only_one(root), contextlib.chdir(root), _one_engine():
         course = Course(root, assignment, sandbox)
         course.register()
         return _grade_all(course, students, jobs or os.cpu_count() or 1, force, progress)
@@ -508,6 +509,20 @@ def _hash(file):
 
 def _now():
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@contextlib.contextmanager
+def _one_engine():
+    """nbgrader opens each Gradebook on an engine of its own, which compiles all its SQL anew: keep one for the class."""
+    import_nbgrader_quickly()
+    from nbgrader import api
+
+    original = api.create_engine
+    api.create_engine = functools.cache(original)
+    try:
+        yield
+    finally:
+        api.create_engine = original
 
 
 @contextlib.contextmanager

@@ -57,7 +57,7 @@ def product_of_lists(a, b):
     return [[sum(x * y for x, y in zip(row, column)) for column in columns] for row in a]
 
 
-size = 120
+size = 80
 rng = np.random.default_rng(0)
 left, right = rng.normal(size=(size, size)), rng.normal(size=(size, size))
 
@@ -976,7 +976,7 @@ def matmul_loops(a, b):
 
 # %%
 # Try it: double the size and watch the time grow about eightfold.
-for size in (16, 32, 64):
+for size in (8, 16, 32):
     square = np.ones((size, size), dtype=np.float32)
     start = time.perf_counter()
     matmul_loops(square, square)
@@ -1088,7 +1088,7 @@ def matmul(a, b):
 
 # %%
 # Try it: the same product, three ways, with the same arithmetic. Only the time differs.
-size = 96
+size = 48
 a = np.random.default_rng(0).normal(size=(size, size)).astype(np.float32)
 x = Tensor(a)
 for name, product in [

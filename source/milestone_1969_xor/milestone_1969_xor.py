@@ -133,8 +133,8 @@ def wire(machine):
     --------
     A unit with weight (1, 1) and bias -1.5 is 1 only if both inputs are 1: it computes AND.
 
-    Hints: `machine[0]` and `machine[2]` are the linear layers. `layer.weight[...] = [[1, 2], [3, 4]]` writes one
-    row a unit. OR is true at three corners, "not both" at three; where are both true?
+    Hints: `machine[0]` and `machine[2]` are the linear layers. `layer.weight[...] = [[1, 2], [3, 4]]` writes
+    one row a unit. OR is true at three corners, "not both" at three; where are both true?
     """
     ### BEGIN SOLUTION
     hidden, output = machine[0], machine[2]
@@ -219,8 +219,8 @@ def gradient_step(model, x, targets, lr):
     >>> gradient_step(model, CORNERS, TARGETS["OR"], lr=2.0), model[0].weight.data, model[0].bias.data
     (0.6931472420692444, array([[0.5, 0.5]], dtype=float32), array([0.5], dtype=float32))
 
-    Hints: `backward` adds to the gradients that are there, so forget the old ones first. `loss.item()` is a plain
-    number.
+    Hints: `backward` adds to the gradients that are there, so forget the old ones first. `loss.item()` is a
+    plain number.
     """
     ### BEGIN SOLUTION
     model.zero_grad()
@@ -300,7 +300,7 @@ def train(model, x, targets, steps, lr):
 
 
 def correct(model, x, targets):
-    """How many answers are right, as an int: logits above 0 where the target is 1, and not above 0 where it is 0.
+    """How many answers are right, an int: a logit above 0 where the target is 1, not above 0 where it is 0.
 
     Hints: compare arrays of one shape, (N, 1). A logit of 0 is a probability of 1/2.
     """
@@ -322,11 +322,11 @@ axes.set(xlabel="step", ylabel="loss (nats)", yscale="log")
 axes.legend()
 show(
     fig,
-    alt="Ten curves of the loss on XOR fall from about 0.8 to a few thousandths in 500 steps; none stays at log 2.",
+    alt="Ten curves of the loss on XOR fall from about 0.7 to a few thousandths; none stays at log 2.",
 )
 
 # %% [markdown]
-# *The figure:* the loss of ten networks with eight hidden units, on a logarithmic axis. Each falls from about 0.8 to a few
+# *The figure:* the loss of ten networks with eight hidden units, on a logarithmic axis. Each falls from about 0.7 to a few
 # thousandths in 500 steps, some sooner than others. The dashed line is what a network pays that knows nothing.
 
 # %% nbgrader={"grade": true, "grade_id": "xor_train_check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -416,7 +416,7 @@ wins = right.count(4)
 check.equal(
     wins >= 9,
     True,
-    because=f"the seeds have {right} corners right, so {wins} of 10 have all four; gradient descent should manage 9",
+    because=f"the seeds have {right} corners right, so {wins} of 10 have all four; 9 should",
 )
 
 # %%
@@ -434,12 +434,12 @@ for (x1, x2), target in zip(CORNERS.data, TARGETS["XOR"].data[:, 0]):
 axes.set(xlabel="x1", ylabel="x2", xticks=[0, 1], yticks=[0, 1])
 show(
     fig,
-    alt="Map of the plane: a band of high probability holds the corners (0, 1) and (1, 0), not the other two.",
+    alt="Map of the plane, cut by two curves: high probability at (0, 1) and (1, 0), low at the others.",
 )
 
 # %% [markdown]
-# *The figure:* the probability that the network gives to "exactly one". Black corners are those with target 1. Nobody told
-# it to draw a band; between the corners and beyond them its answer is its own.
+# *The figure:* the probability that the network gives to "exactly one". Black corners are those with target 1. Between
+# the corners and beyond them its answer is its own: nobody told it where to draw the lines.
 #
 # ## 5 · Why start at random?
 #
@@ -492,7 +492,7 @@ for ones, zeros in [(2, 2), (1, 3), (3, 1), (1, 9), (30, 10)]:
     check.close(
         loss_from_zeros([1] * ones + [0] * zeros),
         expected,
-        because=f"the mean loss, in nats, if each of {ones} ones and {zeros} zeros gets the probability {q:g}",
+        because=f"the mean loss, in nats, if all of {ones} ones and {zeros} zeros get the probability {q:g}",
     )
 x = Tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 for targets in ([0, 0, 0, 1], [0, 1, 1, 0]):
@@ -518,9 +518,8 @@ for hidden in (1, 2, 3, 8):
         model = network(hidden, seed)
         losses = train(model, CORNERS, TARGETS["XOR"], steps=500, lr=1.0)
         corners_right.append(correct(model, CORNERS, TARGETS["XOR"]))
-    print(
-        f"{hidden} hidden units: corners right {corners_right}, all four from {corners_right.count(4)} of 10 seeds"
-    )
+    wins = corners_right.count(4)
+    print(f"{hidden} hidden units: corners right {corners_right}, all four from {wins} of 10 seeds")
 
 # %%
 # One of those that failed with two units: its loss, its slopes, and its answers.

@@ -76,7 +76,7 @@ MUTANTS = [
         "mnist_train_check",
         ("train_set, batch_size", "train_set, 1000"),
     ),
-    mutant("mnist_train", "the default learning rate", "mnist_train_hidden", ("lr=lr", "lr=0.1")),
+    mutant("mnist_train", "the default learning rate", "mnist_train_hidden", ("lr=lr", "lr=0.05")),
     mutant("mnist_train", "the default momentum", "mnist_train_hidden", ("=momentum", "=0.9")),
     mutant(
         "mnist_train", "the default batch", "mnist_train_hidden", ("train_set, batch_size", "train_set, 64")
@@ -239,7 +239,7 @@ ALTERNATIVES = [
     alternative(
         "mnist_train",
         "epoch by epoch",
-        source="""def train_digits(model, train_set, unseen, epochs, seed=0, batch_size=64, lr=0.1, momentum=0.9):
+        source="""def train_digits(model, train_set, unseen, epochs, seed=0, batch_size=64, lr=0.05, momentum=0.9):
     from tinytorch_ref.training import train_epoch
     loader = DataLoader(train_set, batch_size=batch_size, shuffle=True, seed=seed)
     optimizer = SGD(list(model.parameters()), lr, momentum)
@@ -253,7 +253,7 @@ ALTERNATIVES = [
     alternative(
         "mnist_train",
         "every loop written out",
-        source="""def train_digits(model, train_set, unseen, epochs, seed=0, batch_size=64, lr=0.1, momentum=0.9):
+        source="""def train_digits(model, train_set, unseen, epochs, seed=0, batch_size=64, lr=0.05, momentum=0.9):
     loader = DataLoader(train_set, batch_size, shuffle=True, seed=seed)
     velocity = [np.zeros_like(p.data) for p in model.parameters()]
     train, validation = [], []

@@ -1,5 +1,6 @@
 """Properties of tinytorch_ref/training.py: accumulation, evaluation, reports, checkpoints and the whole loop."""
 
+import itertools
 import json
 import math
 import os
@@ -33,7 +34,7 @@ from tinytorch_ref.training import (
 def mlp(*sizes, seed=0, dropout=None):
     rng = np.random.default_rng(seed)
     layers = []
-    for m, n in zip(sizes, sizes[1:]):
+    for m, n in itertools.pairwise(sizes):
         layers += [Linear(m, n, rng=rng), ReLU()] + ([Dropout(0.2, rng=dropout)] if dropout else [])
     return Sequential(*layers[: -3 if dropout else -1], *layers[-3:-2] if dropout else [])
 

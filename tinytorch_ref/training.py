@@ -116,6 +116,10 @@ def train_epoch(model, loader, loss_fn, optimizer, parts=1, max_norm=None, sched
     ------
     ValueError
         If the loader has no batches.
+
+    Examples
+    --------
+    Two batches of 3 rows and 1 row with mean losses 1.0 and 5.0 give (3 * 1.0 + 1 * 5.0) / 4 = 2.0, not 3.0.
     """
     model.train()
     total, samples = 0.0, 0
@@ -285,6 +289,11 @@ def save_checkpoint(path, **parts):
         Of the file; exactly this name, whatever its ending.
     **parts
         What to save, by name; see `entries_of`.
+
+    Examples
+    --------
+    `save_checkpoint("run.npz", model=model, epoch=3)`; later `load_checkpoint("run.npz", model=model)` fills
+    the model and returns `{"epoch": 3}`.
     """
     path = Path(path)
     neighbour = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -419,6 +428,10 @@ def fit(model, loader, loss_fn, optimizer, epochs, validation=None, stopping=Non
     ------
     ValueError
         If there is `stopping` and no `validation`.
+
+    Examples
+    --------
+    If `loader.epoch` is 6 and `epochs` is 10, four epochs are trained; called again, none.
     """
     if stopping is not None and validation is None:
         raise ValueError("early stopping needs validation data: it watches the loss on unseen samples")

@@ -44,8 +44,8 @@ import numpy as np
 from autograder import checks as check
 from autograder.counters import count, peak_memory
 from autograder.figures import figure, show
-from tinytorch_ref.autograd import no_grad
-from tinytorch_ref.layers import Linear, Parameter, ReLU, Sequential
+import tinytorch_ref.autograd  # switches the recording of operations on
+from tinytorch_ref.layers import Parameter
 
 # %% nbgrader={"grade": false, "grade_id": "optimizers_imports", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["export"]
 """Optimizers: steps that change parameters in place, clipping of gradients, schedules of the step size."""
@@ -245,7 +245,11 @@ optimizer = Counting([first, second], lr=0.1)
 first.grad = np.ones(2, dtype=np.float32)
 optimizer.step()
 optimizer.step()
-check.close(first, np.array([3.0, 3.0]), because="each step calls update once, with the same state: 1 + 2")
+check.close(
+    first,
+    np.array([3.0, 3.0]),
+    because="update once a step, on the parameter's own array, with the same state: 1 + 2",
+)
 check.close(optimizer.state[0]["sum"], np.array([2.0, 2.0]), because="update gets the parameter's gradient")
 check.close(second, np.zeros((3, 2)), because="a parameter whose grad is None should be left alone")
 check.equal(len(optimizer.state[1]), 0, because="and nothing should be remembered for it")
@@ -606,13 +610,13 @@ axes.set(xlabel="step", ylabel="height above the lowest point")
 axes.legend()
 show(
     fig,
-    alt="Height by step, log scale: SGD falls slowly, momentum ends lowest, Adam falls early, then swings.",
+    alt="Height by step, log scale: SGD falls slowly, momentum ends lowest, Adam leads early, then swings.",
 )
 
 # %% [markdown]
 # *The figure:* the height above the lowest point for 100 steps of SGD, of momentum and of Adam. SGD comes down slowly.
-# Momentum swings and ends lowest by far. Adam gains most at the beginning, since its first steps have full length in both
-# directions, and then circles the goal: its steps do not get shorter by themselves.
+# Momentum falls steadily and ends lowest. Adam is ahead of both up to step 30 or so, since its steps have full length in
+# both directions from the start; then it swings about the goal, as its steps do not get shorter by themselves.
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_adam_check", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 # Check (10 points): the first step, a hundred steps against the published formula, and no new array.
@@ -658,7 +662,7 @@ for betas, eps, decay in [((0.9, 0.999), 0.05, 0.0), ((0.5, 0.9), 1e-8, 0.0), ((
         p = p - 0.02 * (m / (1 - betas[0] ** t)) / (np.sqrt(s / (1 - betas[1] ** t)) + eps)
     got = after_steps(Adam, start, gradients, lr=0.02, betas=betas, eps=eps, weight_decay=decay)
     check.close(got, p, because="eps is added outside the root, after the correction of s", atol=1e-8)
-    check.close(got.grad, gradients[-1], because="the gradient belongs to the caller: square it in the scratch")
+    check.close(got.grad, gradients[-1], because="the gradient is the caller's: square it in the scratch")
 early, late = parameters_of((2,), (6,))
 optimizer = Adam([early, late], lr=0.1)
 early.grad = np.ones(2, dtype=np.float32)
@@ -880,7 +884,7 @@ def clipped(gradients, max_norm, once=False):
 # Check (6 points): the norm, gradients that are too long and that are not, and a parameter without gradient.
 a, b = np.array([[3.0, 0.0]], dtype=np.float32), np.array([4.0], dtype=np.float32)
 norm, grads, in_place = clipped([a, b], 1.0)
-check.close(norm, 5.0, because="the norm of all gradients together: the root of 9 + 16")
+check.close(norm, 5.0, because="the norm before clipping, of all gradients together: the root of 9 + 16")
 check.close(grads[0], a / 5, because="all gradients are scaled by the one factor max_norm / norm")
 check.close(grads[1], b / 5, because="all gradients are scaled by the one factor max_norm / norm")
 check.equal(in_place, True, because="the arrays that the parameters hold are scaled, not replaced")
@@ -888,7 +892,9 @@ norm, grads, _ = clipped([a, b], 10.0)
 check.close(norm, 5.0, because="the norm is returned also if nothing is clipped")
 check.close(grads[0], a, because="gradients below the limit are not made longer")
 norm, grads, _ = clipped([a, None, b], 2.5)
-check.close(grads[2], b / 2, because="a parameter without gradient is passed over, and others follow")
+check.close(
+    grads[2], b / 2, because="scaled by max_norm / norm = 0.5; a parameter without gradient is passed over"
+)
 check.same_dtype(grads[0], np.float32, because="a gradient keeps its precision")
 
 # %% nbgrader={"grade": true, "grade_id": "optimizers_clip_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1373,7 +1379,9 @@ start, gradients = np.ones(3), np.random.default_rng(7).normal(size=(10, 3))
 for kind, options in [(SGD, {"momentum": 0.9}), (Adam, {})]:
     got = with_a_break(kind, start, gradients, 5, lr=0.1, **options)
     expected = after_steps(kind, start.astype(np.float32), gradients, lr=0.1, **options)
-    check.equal(got.data, expected.data, because="with the state loaded, the steps go on as without a break")
+    check.equal(
+        got.data, expected.data, because="with a copy of the whole state, steps go on as without a break"
+    )
 wrong = optimizer.state_dict()
 wrong["0.velocity"] = wrong.pop("1.mean")
 wrong["0.square"] = np.zeros((2, 1), dtype=np.float32)
@@ -1748,7 +1756,7 @@ parts.score()
 # |---|---|---|---|---|
 # | `SGD` | 0x | 2 | `torch.optim.SGD` | PyTorch's parameter groups may each have their own rate |
 # | `SGD(momentum=…)` | 1x | 4 | `torch.optim.SGD` | PyTorch has `dampening`, and `maximize` |
-# | `Adam` | 2x | 13 | `torch.optim.Adam` | PyTorch updates all parameters in one fused call where it can; `amsgrad` adds 1x |
+# | `Adam` | 2x | 13 | `torch.optim.Adam` | PyTorch can update all parameters in one call, `fused=True`; `amsgrad` adds 1x |
 # | `AdamW` | 2x | 14 | `torch.optim.AdamW` | the same formula and the same default decay, 0.01 |
 # | `clip_grad_norm_` | none | 2 to 3 | `torch.nn.utils.clip_grad_norm_` | PyTorch adds 1e-6 to the norm, and turns an infinite gradient into NaN |
 # | `StepLR`, `LinearLR`, `SequentialLR` | one counter | none | the same names | PyTorch multiplies the last rate; yours is a function of the step |

@@ -382,6 +382,15 @@ def experiment(name, train_set, test_set, epochs, seed=0):
     print(f"{name}: {share:.2%} of {len(test_set):,} unseen digits, {seconds:.1f} s of processor time")
 
 
+def random_split(seed):
+    """All 10,000 bundled digits, mixed, and again split into 8,000 to learn and 2,000 to test."""
+    images, labels = [np.concatenate(pair) for pair in zip(train_set.arrays, test_set.arrays)]
+    order = np.random.default_rng(seed).permutation(len(labels))
+    return [
+        TensorDataset(images[part], labels[part], transform=pixels) for part in (order[:8000], order[8000:])
+    ]
+
+
 # %%
 # Try it: the 8,000 training digits, twenty times.
 experiment("as they are", train_set, test_set, epochs=20)
@@ -395,8 +404,7 @@ experiment("as they are", train_set, test_set, epochs=20)
 
 # %%
 # Try it: five epochs of five times as many digits. Is that more work than twenty epochs of the plain ones?
-shifted_set = Shifted(load_mnist(root=BUNDLED), pixels)
-experiment("shifted as well", shifted_set, test_set, epochs=5)
+experiment("shifted as well", Shifted(load_mnist(root=BUNDLED), pixels), test_set, epochs=5)
 
 # %%
 # Losses on what is learned, and on what is not.
@@ -600,10 +608,7 @@ check.equal(
 
 # %%
 # Try it: the same network and training as the first, as many digits, but a random split.
-images, labels = [np.concatenate(pair) for pair in zip(train_set.arrays, test_set.arrays)]
-order = np.random.default_rng(1).permutation(len(labels))
-mixed = [TensorDataset(images[part], labels[part], transform=pixels) for part in (order[:8000], order[8000:])]
-experiment("random split", *mixed, epochs=20)
+experiment("random split", *random_split(seed=1), epochs=20)
 print(f"split by order, as above: {runs['as they are']['share']:.2%}")
 
 # %% [markdown]

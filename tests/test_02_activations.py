@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tinytorch_ref import activations
-from tinytorch_ref.activations import gelu, log_softmax, relu, shift_by_max, sigmoid, softmax, sum_along, tanh
+from tinytorch_ref.activations import (
+    BLOCK, blocks, gelu, gelu_forward, log_softmax, relu, shift_by_max, sigmoid, softmax, sum_along, tanh,
+)
 from tinytorch_ref.tensor import Tensor
 
 ELEMENTWISE = {"relu": relu, "sigmoid": sigmoid, "tanh": tanh, "gelu": gelu}
@@ -97,6 +99,34 @@ def test_sum_along_is_a_sum(x):
 def test_shift_by_max_makes_the_largest_zero():
     x = np.array([[1.0, 3.0], [-np.inf, 5.0], [-np.inf, -np.inf]])
     np.testing.assert_array_equal(shift_by_max(x), [[-2, 0], [-np.inf, 0], [-np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (BLOCK,), (BLOCK + 1,), (3, BLOCK - 1)])
+def test_blocks_go_through_every_element_once(shape):
+    a, out = np.arange(math.prod(shape)).reshape(shape), np.full(shape, -1)
+    for piece, written in blocks(a, out):
+        assert piece.shape == written.shape == (piece.size,) and piece.size <= BLOCK
+        written += 1 + piece
+    np.testing.assert_array_equal(out, a)
+
+
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[::2, ::-3], lambda a: a[1, 2]])
+def test_gelu_of_an_array_of_several_blocks(view):
+    a = view(np.random.default_rng(3).normal(size=(400, 300)) * 3)
+    output, gate = gelu_forward(np.asarray(a))
+    np.testing.assert_allclose(output, formula("gelu", a), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(gate * a, output)
+
+
+def test_gelu_keeps_a_float_dtype_and_answers_integers_in_float64():
+    for dtype, expected in [("float16", "float16"), ("float32", "float32"), ("int8", "float64"), ("int64", "float64")]:
+        assert [array.dtype for array in gelu_forward(np.array([-1, 2], dtype))] == [expected] * 2
+
+
+def test_gelu_lets_nan_through_to_its_own_place():
+    x = np.ones((3, BLOCK), np.float32)
+    x[1, 5] = np.nan
+    np.testing.assert_array_equal(np.isnan(gelu_forward(x)[0]), np.isnan(x))
 
 
 def test_constants_are_python_numbers():

@@ -184,6 +184,20 @@ def test_values_and_gradients_are_pytorchs():
             np.testing.assert_allclose(tensor.grad, twin.grad.numpy(), rtol=1e-8, atol=1e-12, err_msg=case)
 
 
+@pytest.mark.parametrize("shape", [(), (0, 3), (400, 300)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_slope_of_gelu_for_any_layout_of_memory(shape, transposed):
+    """Several blocks, none, or a single number; transposed, and with a gradient that is a broadcast view."""
+    x = Tensor(np.random.default_rng(1).normal(size=shape), dtype=np.float64, requires_grad=True)
+    upstream = np.broadcast_to(np.arange(1.0, 1 + shape[-1]) if shape else 1.0, shape)
+    if transposed and shape:
+        gelu(x.T).backward(upstream.T)
+    else:
+        gelu(x).backward(upstream)
+    after, before = (gelu(Tensor(x.data + step, dtype=np.float64)).data for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(x.grad, upstream * (after - before) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
 def test_ties_and_corners_are_pytorchs():
     torch = pytest.importorskip("torch")
     cases = [

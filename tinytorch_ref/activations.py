@@ -8,9 +8,9 @@ import numpy as np
 from tinytorch_ref.tensor import apply
 
 __all__ = [
-    "relu_forward", "relu", "sigmoid_forward", "sigmoid", "tanh_forward", "tanh", "GELU_SCALE", "GELU_CUBIC",
-    "gelu_forward", "gelu", "sum_along", "shift_by_max", "softmax_forward", "softmax", "log_softmax_forward",
-    "log_softmax",
+    "relu_forward", "relu", "sigmoid_forward", "sigmoid", "tanh_forward", "tanh", "BLOCK", "blocks",
+    "GELU_SCALE", "GELU_CUBIC", "gelu_forward", "gelu", "sum_along", "shift_by_max", "softmax_forward",
+    "softmax", "log_softmax_forward", "log_softmax",
 ]
 
 
@@ -100,6 +100,36 @@ def tanh(x):
     return apply(tanh_forward, x)
 
 
+BLOCK = 2**16  # elements: in float32 256 KB, so that a few such pieces fit the cache of one core together
+
+
+def blocks(*arrays):
+    """Go through arrays of one shape together, in pieces that fit the cache.
+
+    Parameters
+    ----------
+    *arrays : numpy.ndarray
+        All of the same shape. Make those that you write into with `np.empty(a.shape, dtype)`: the pieces of
+        such an array are views, those of a transposed one are copies.
+
+    Yields
+    ------
+    list of numpy.ndarray
+        The next piece of each array: one axis, at most BLOCK elements.
+
+    Examples
+    --------
+    >>> a, double = np.ones((300, 300)), np.empty((300, 300))
+    >>> for piece, twice in blocks(a, double):
+    ...     twice[:] = 2 * piece
+    >>> double.sum()
+    np.float64(180000.0)
+    """
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, flat[0].size, BLOCK):
+        yield [a[start : start + BLOCK] for a in flat]
+
+
 GELU_SCALE = math.sqrt(2 / math.pi)
 GELU_CUBIC = 0.044715
 
@@ -124,15 +154,19 @@ def gelu_forward(a):
     >>> gelu_forward(np.array([0.0, 1.0]))
     (array([0.        , 0.84119199]), array([0.5       , 0.84119199]))
     """
-    gate = (-2 * GELU_SCALE * GELU_CUBIC) * a
-    gate *= a
-    gate -= 2 * GELU_SCALE
-    gate *= a  # this is -2u
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be
-        np.exp(gate, out=gate)
-    gate += 1
-    np.reciprocal(gate, out=gate)
-    return a * gate, gate
+    dtype = np.result_type(a, 1.0)  # that of `a`; float64 for integers
+    output, gate = np.empty(a.shape, dtype), np.empty(a.shape, dtype)
+    for x, y, s in blocks(a, output, gate):
+        np.multiply(-2 * GELU_SCALE * GELU_CUBIC, x, out=s)
+        s *= x
+        s -= 2 * GELU_SCALE
+        s *= x  # this is -2u
+        with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be
+            np.exp(s, out=s)
+        s += 1
+        np.reciprocal(s, out=s)
+        np.multiply(x, s, out=y)
+    return output, gate
 
 
 def gelu(x):

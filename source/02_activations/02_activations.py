@@ -386,6 +386,42 @@ with check.unchanged(x, because="the input is not scratch space"):
 # Two habits for code that runs on every number of a network: write $x^3$ as `x * x * x`, as `x**3` calls a general power
 # function that is about 50 times slower; and make constants with `math`, as a `float64` from NumPy (`np.sqrt(2 / np.pi)`)
 # turns every `float32` array that it meets into `float64`.
+#
+# And an offer. A formula of eight steps goes eight times over its array. One of a few million numbers does not fit the
+# cache of the processor, so each step waits for main memory. The generator `blocks` in the next cell, complete, cuts arrays
+# into matching pieces that do fit: take all eight steps on one piece, then go on to the next, and only the first step waits.
+# On millions of numbers that saves up to a third of the time, on small arrays none. You may well do without it.
+
+# %% tags=["export"]
+BLOCK = 2**16  # elements: in float32 256 KB, so that a few such pieces fit the cache of one core together
+
+
+def blocks(*arrays):
+    """Go through arrays of one shape together, in pieces that fit the cache.
+
+    Parameters
+    ----------
+    *arrays : numpy.ndarray
+        All of the same shape. Make those that you write into with `np.empty(a.shape, dtype)`: the pieces of
+        such an array are views, those of a transposed one are copies.
+
+    Yields
+    ------
+    list of numpy.ndarray
+        The next piece of each array: one axis, at most BLOCK elements.
+
+    Examples
+    --------
+    >>> a, double = np.ones((300, 300)), np.empty((300, 300))
+    >>> for piece, twice in blocks(a, double):
+    ...     twice[:] = 2 * piece
+    >>> double.sum()
+    np.float64(180000.0)
+    """
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, flat[0].size, BLOCK):
+        yield [a[start : start + BLOCK] for a in flat]
+
 
 # %% nbgrader={"grade": false, "grade_id": "activations_gelu", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 GELU_SCALE = math.sqrt(2 / math.pi)
@@ -414,17 +450,22 @@ def gelu_forward(a):
 
     Hints: you have a sigmoid that no number can upset. Or compute exp(-2u) in one array with `out=`; there an
     overflow is harmless, as 1 / (1 + inf) is 0: `np.errstate(over="ignore")` around it says that you know.
+    Faster: make both results first and fill them piece by piece, in a loop over `blocks(a, output, gate)`.
     """
     ### BEGIN SOLUTION
-    gate = (-2 * GELU_SCALE * GELU_CUBIC) * a
-    gate *= a
-    gate -= 2 * GELU_SCALE
-    gate *= a  # this is -2u
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be
-        np.exp(gate, out=gate)
-    gate += 1
-    np.reciprocal(gate, out=gate)
-    return a * gate, gate
+    dtype = np.result_type(a, 1.0)  # that of `a`; float64 for integers
+    output, gate = np.empty(a.shape, dtype), np.empty(a.shape, dtype)
+    for x, y, s in blocks(a, output, gate):
+        np.multiply(-2 * GELU_SCALE * GELU_CUBIC, x, out=s)
+        s *= x
+        s -= 2 * GELU_SCALE
+        s *= x  # this is -2u
+        with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be
+            np.exp(s, out=s)
+        s += 1
+        np.reciprocal(s, out=s)
+        np.multiply(x, s, out=y)
+    return output, gate
     ### END SOLUTION
 
 
@@ -457,7 +498,8 @@ check.close(gelu(x), 0.5 * values * (1 + np.tanh(u)),
 output, gate = gelu_forward(values.astype(np.float32))
 check.close(gate, 0.5 * (1 + np.tanh(u)), because="the second of the pair is the gate, sigmoid(2u)")
 check.same_dtype(output, np.float32,
-                 because="np.sqrt(2 / np.pi) is a float64 and turns the array into one; math.sqrt is not")
+                 because="np.sqrt(2 / np.pi) is a float64 and turns the array into one; math.sqrt is not. "
+                         "np.empty(shape) is one too, unless you name the dtype")
 check.same_dtype(gate, np.float32,
                  because="the gate is kept for the gradient: in float64 it would take twice the memory")
 check.close(gelu(Tensor([-1e4, 1e4])), np.array([0.0, 1e4]), because="far out gelu is relu")

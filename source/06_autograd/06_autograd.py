@@ -56,7 +56,7 @@ from weakref import ref
 import numpy as np
 
 from tinytorch_ref.activations import (
-    gelu_forward, log_softmax_forward, relu_forward, sigmoid_forward, softmax_forward, tanh_forward,
+    blocks, gelu_forward, log_softmax_forward, relu_forward, sigmoid_forward, softmax_forward, tanh_forward,
 )
 from tinytorch_ref.layers import dropout_forward, linear_forward
 from tinytorch_ref.losses import (
@@ -1860,15 +1860,17 @@ def gelu_rule(output, a, saved):
     c = 2 * math.sqrt(2 / math.pi)
 
     def backward(grad):
-        slope = a * a  # one array from here on: each step works in place
-        slope *= 3 * 0.044715 * c
-        slope += c  # dv/da
-        slope *= a
-        slope *= 1 - saved
-        slope += 1
-        slope *= saved
-        slope *= grad
-        return (slope,)
+        by_a = np.empty(a.shape, a.dtype)
+        for slope, x, s, g in blocks(by_a, a, saved, grad):  # each step works in place, on a piece in the cache
+            np.multiply(x, x, out=slope)
+            slope *= 3 * 0.044715 * c
+            slope += c  # dv/da
+            slope *= x
+            slope *= 1 - s
+            slope += 1
+            slope *= s
+            slope *= g
+        return (by_a,)
 
     return backward
 

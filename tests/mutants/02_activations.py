@@ -4,7 +4,84 @@ from variants import alternative, mutant
 
 RELU = "return np.maximum(a, 0)"
 SIGMOID = "return np.exp(np.minimum(a, 0)) / (1 + np.exp(-np.abs(a)))"
-FIRST_GELU_LINES = "gate = (-2 * GELU_SCALE * GELU_CUBIC) * a\n    gate *= a\n    gate -= 2 * GELU_SCALE\n"
+FIRST_GELU_LINES = "np.multiply(-2 * GELU_SCALE * GELU_CUBIC, x, out=s)\n        s *= x\n        s -= 2 * GELU_SCALE\n"
+
+RELU_CELL = '''
+def relu_forward(a):
+    {body}
+
+
+def relu(x):
+    return apply(relu_forward, x)
+'''
+
+SIGMOID_CELL = '''
+def sigmoid_forward(a):
+    {body}
+
+
+def sigmoid(x):
+    return apply(sigmoid_forward, x)
+'''
+
+TANH_CELL = '''
+def tanh_forward(a):
+    {body}
+
+
+def tanh(x):
+    return apply(tanh_forward, x)
+'''
+
+GELU_CELL = '''
+def gelu_forward(a):
+    {body}
+
+
+def gelu(x):
+    return apply(gelu_forward, x)
+'''
+
+SOFTMAX_CELL = '''
+def shift_by_max(a, axis=-1):
+    {shift}
+
+
+def softmax_forward(a, axis=-1):
+    {body}
+
+
+def softmax(x, axis=-1):
+    return apply(softmax_forward, x, axis=axis)
+'''
+
+LOG_SOFTMAX_CELL = '''
+def log_softmax_forward(a, axis=-1):
+    {body}
+
+
+def log_softmax(x, axis=-1):
+    return apply(log_softmax_forward, x, axis=axis)
+'''
+
+FLOPS_CELL = '''
+def predict_sigmoid_flops(n):
+    return {sigmoid}
+
+
+def predict_gelu_flops(n):
+    return {gelu}
+
+
+def predict_softmax_flops(N, C):
+    return {softmax}
+'''
+
+
+def cell(template, *lines, **parts):
+    """A solution cell: the template with the lines as its body."""
+    return template.format(body="\n    ".join(lines), **parts)
+
 
 MUTANTS = [
     # relu
@@ -52,25 +129,26 @@ MUTANTS = [
     mutant("activations_tanh", "makes float64", "activations_tanh_check",
            ("return np.tanh(a)", "return np.tanh(a.astype(np.float64))")),
     # gelu
-    mutant("activations_gelu", "the gate alone", "activations_gelu_check", ("return a * gate, gate", "return gate, gate")),
-    mutant("activations_gelu", "does not hand out the gate", "activations_gelu_check", ("return a * gate, gate", "return a * gate")),
+    mutant("activations_gelu", "the gate alone", "activations_gelu_check", ("return output, gate", "return gate, gate")),
+    mutant("activations_gelu", "does not hand out the gate", "activations_gelu_check", ("return output, gate", "return output")),
     mutant("activations_gelu", "sigmoid of u, not of 2u", "activations_gelu_check",
-           ("(-2 * GELU_SCALE * GELU_CUBIC)", "(-GELU_SCALE * GELU_CUBIC)"), ("gate -= 2 * GELU_SCALE", "gate -= GELU_SCALE")),
+           ("-2 * GELU_SCALE * GELU_CUBIC, x", "-GELU_SCALE * GELU_CUBIC, x"), ("s -= 2 * GELU_SCALE", "s -= GELU_SCALE")),
     mutant("activations_gelu", "swish: no cubic term", "activations_gelu_check",
-           (FIRST_GELU_LINES, "gate = np.full_like(a, -2 * GELU_SCALE)\n")),
+           (FIRST_GELU_LINES, "s[...] = -2 * GELU_SCALE\n")),
     mutant("activations_gelu", "forgets the scale", "activations_gelu_check",
            ("GELU_SCALE = math.sqrt(2 / math.pi)", "GELU_SCALE = 1.0")),
     mutant("activations_gelu", "the scale upside down", "activations_gelu_check",
            ("GELU_SCALE = math.sqrt(2 / math.pi)", "GELU_SCALE = math.sqrt(math.pi / 2)")),
-    mutant("activations_gelu", "a float64 constant", "activations_gelu_check",
-           ("GELU_SCALE = math.sqrt(2 / math.pi)", "GELU_SCALE = np.sqrt(2 / np.pi)")),
+    mutant("activations_gelu", "a float64 constant", "activations_gelu_check", source=cell(
+        GELU_CELL, "u = np.sqrt(2 / np.pi) * (a + 0.044715 * a * a * a)", "gate = sigmoid_forward(2 * u)", "return a * gate, gate")),
+    mutant("activations_gelu", "results in float64", "activations_gelu_check",
+           ("np.empty(a.shape, dtype), np.empty(a.shape, dtype)", "np.empty(a.shape), np.empty(a.shape)")),
     mutant("activations_gelu", "writes into its input", "activations_gelu_check",
-           ("gate = (-2 * GELU_SCALE * GELU_CUBIC) * a\n    gate *= a\n", "gate = (-2 * GELU_SCALE * GELU_CUBIC) * a * a\n"),
-           ("return a * gate, gate", "a *= gate\n    return a, gate")),
+           ("np.multiply(x, s, out=y)", "np.multiply(x, s, out=x)"), ("return output, gate", "return a, gate")),
     mutant("activations_gelu", "lets the overflow warn", "activations_gelu_check",
            ('with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be', "if True:")),
     mutant("activations_gelu", "a quicker, rougher form", "activations_gelu_check",
-           (FIRST_GELU_LINES, "gate = np.full_like(a, -1.702)\n")),
+           (FIRST_GELU_LINES, "s[...] = -1.702\n")),
     mutant("activations_gelu", "a constant cut short", "activations_gelu_hidden",
            ("GELU_SCALE = math.sqrt(2 / math.pi)", "GELU_SCALE = 0.7978846")),
     # softmax, composed
@@ -172,83 +250,6 @@ MUTANTS = [
         ("by the number of bits", ("math.log(np.finfo(dtype).max)", "float(np.finfo(dtype).bits)")),
     ]],
 ]
-
-RELU_CELL = '''
-def relu_forward(a):
-    {body}
-
-
-def relu(x):
-    return apply(relu_forward, x)
-'''
-
-SIGMOID_CELL = '''
-def sigmoid_forward(a):
-    {body}
-
-
-def sigmoid(x):
-    return apply(sigmoid_forward, x)
-'''
-
-TANH_CELL = '''
-def tanh_forward(a):
-    {body}
-
-
-def tanh(x):
-    return apply(tanh_forward, x)
-'''
-
-GELU_CELL = '''
-def gelu_forward(a):
-    {body}
-
-
-def gelu(x):
-    return apply(gelu_forward, x)
-'''
-
-SOFTMAX_CELL = '''
-def shift_by_max(a, axis=-1):
-    {shift}
-
-
-def softmax_forward(a, axis=-1):
-    {body}
-
-
-def softmax(x, axis=-1):
-    return apply(softmax_forward, x, axis=axis)
-'''
-
-LOG_SOFTMAX_CELL = '''
-def log_softmax_forward(a, axis=-1):
-    {body}
-
-
-def log_softmax(x, axis=-1):
-    return apply(log_softmax_forward, x, axis=axis)
-'''
-
-FLOPS_CELL = '''
-def predict_sigmoid_flops(n):
-    return {sigmoid}
-
-
-def predict_gelu_flops(n):
-    return {gelu}
-
-
-def predict_softmax_flops(N, C):
-    return {softmax}
-'''
-
-
-def cell(template, *lines, **parts):
-    """A solution cell: the template with the lines as its body."""
-    return template.format(body="\n    ".join(lines), **parts)
-
 
 ALTERNATIVES = [
     alternative("activations_relu", "by a mask", source=cell(RELU_CELL, "out = a.copy()", "out[a < 0] = 0", "return out")),

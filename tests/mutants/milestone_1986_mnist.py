@@ -6,7 +6,12 @@ MUTANTS = [
     mutant("mnist_backward", "not divided by N", "mnist_backward_check", ("    error /= N\n", "")),
     mutant("mnist_backward", "divided twice", "mnist_backward_check", ("error /= N", "error /= N * N")),
     mutant("mnist_backward", "inactive units hear it too", "mnist_backward_check", (" * (a > 0)", "")),
-    mutant("mnist_backward", "the wrong way round", "mnist_backward_check", ("labels] -= 1", "labels] += 1")),
+    mutant(
+        "mnist_backward",
+        "the wrong way round",
+        "mnist_backward_check",
+        ("    error[np.arange(N), labels] -= 1\n", "    error[np.arange(N), labels] += 1\n"),
+    ),
     mutant(
         "mnist_backward",
         "the one-hot is forgotten",
@@ -17,7 +22,7 @@ MUTANTS = [
         "mnist_backward",
         "one-hot taken from all rows",
         "mnist_backward_check",
-        ("error[np.arange(N), labels]", "error[:, labels]"),
+        ("    error[np.arange(N), labels] -= 1\n", "    error[:, labels] -= 1\n"),
     ),
     mutant(
         "mnist_backward",

@@ -101,9 +101,12 @@ def _matters(cell, variant):
     return cell["kind"] == "setup" or cell["grade_id"] or _binds(cell["source"])
 
 
+TO_LOOK_AT = ("# Try it", "# Measure")  # how cells begin that nothing later depends on
+
+
 def _binds(source):
     """Whether a cell without an id defines something: an exported helper, an import."""
-    return any(line.startswith(("def ", "class ", "import ", "from ", "@")) or " = " in line and line[0] not in " #"
+    return not source.startswith(TO_LOOK_AT) and any(line.startswith(("def ", "class ", "import ", "from ", "@")) or " = " in line and line[0] not in " #"
                for line in source.splitlines() if line)
 
 

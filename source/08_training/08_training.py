@@ -1043,8 +1043,11 @@ os.path.getsize(path), load_checkpoint(path, model=classifier(hidden=16, seed=1)
 
 # %% nbgrader={"grade": false, "grade_id": "training_checkpoint_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: a training with all that can be random, without and with a break, and disks that are full.
+scratch = tempfile.TemporaryDirectory()
+
+
 def in_folder(name):
-    return os.path.join(folder.name, name)
+    return os.path.join(scratch.name, name)
 
 
 def run_of(seed):
@@ -1101,11 +1104,11 @@ def on_full_disk(name, **parts):
         message = str(error)
     finally:
         np.savez, np.savez_compressed, np.save = kept
-    return message, sorted(file for file in os.listdir(folder.name) if file.startswith(name))
+    return message, sorted(file for file in os.listdir(scratch.name) if file.startswith(name))
 
 
 def files_called(name):
-    return sorted(file for file in os.listdir(folder.name) if file.startswith(name))
+    return sorted(file for file in os.listdir(scratch.name) if file.startswith(name))
 
 
 def arrays_in(name):

@@ -19,6 +19,7 @@ NO_SANDBOX = "Without a sandbox, each submission can read, change and send away 
 Words = Annotated[
     Optional[list[str]], typer.Argument(metavar="[NN]...", help="Modules or milestones; all if none.")
 ]
+Students = Annotated[Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")]
 Force = Annotated[bool, typer.Option("--force", help="Do it again even where nothing changed.")]
 
 
@@ -49,9 +50,7 @@ def release(
 @app.command(rich_help_panel=INSTRUCTOR)
 def grade(
     word: Word,
-    student: Annotated[
-        Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")
-    ] = None,
+    student: Students = None,
     jobs: Annotated[
         Optional[int], typer.Option("--jobs", min=1, help="How many at once; by default one a core.")
     ] = None,
@@ -131,9 +130,7 @@ def progress(total):
 @app.command(rich_help_panel=INSTRUCTOR)
 def feedback(
     word: Word,
-    student: Annotated[
-        Optional[list[str]], typer.Option("--student", metavar="ID", help="Only these.")
-    ] = None,
+    student: Students = None,
 ):
     """Write each student's feedback page to feedback/ID/NN_name/."""
     from gradebook.location import import_nbgrader_quickly

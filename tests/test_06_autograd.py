@@ -17,6 +17,7 @@ from tinytorch_ref import activations, layers, losses, tensor as tensors
 from tinytorch_ref.activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
 from tinytorch_ref.autograd import (
     RULES,
+    Node,
     detach,
     draw_graph,
     gradcheck,
@@ -523,13 +524,32 @@ def test_a_kept_view_is_watched():
         y.backward(np.ones((2, 2)))
 
 
-def test_a_detached_operand_is_watched():
+@pytest.mark.parametrize("alias", [detach, lambda x: x.T, lambda x: x[1:], lambda x: detach(x).reshape(2, 1)])
+def test_a_change_by_another_name_is_noticed(alias):
     x = Tensor([1.0, 2.0], requires_grad=True)
-    constant = detach(x)
-    y = x * constant
-    constant[0] = 5.0
+    y = x * x
+    alias(x)[0] = 5.0
     with pytest.raises(RuntimeError, match="in place"):
         y.backward(np.ones(2))
+
+
+def test_a_step_of_an_optimizer_counts_as_a_change():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    x.data -= 0.5
+    x.version += 1
+    with pytest.raises(RuntimeError, match="in place"):
+        y.backward(np.ones(2))
+
+
+def test_changes_keep_nothing_alive():
+    before = len(Node.changes.owners)
+    for _ in range(100):
+        x = Tensor([1.0, 2.0], requires_grad=True)
+        x[0] = 3.0
+        x[1] = 3.0
+    del x
+    assert len(Node.changes.owners) == before
 
 
 def test_a_result_that_was_overwritten_cannot_be_used():
@@ -537,7 +557,7 @@ def test_a_result_that_was_overwritten_cannot_be_used():
     y = x + 1.0
     y[0] = 5.0
     with pytest.raises(RuntimeError, match="in place"):
-        y.sum()
+        y.sum().backward()
     x[0] = 3.0  # a leaf has no history that could be wrong
     (x * x).sum().backward()
     np.testing.assert_array_equal(x.grad, [6, 4])

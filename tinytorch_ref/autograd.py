@@ -18,7 +18,7 @@ from tinytorch_ref.tensor import Recorder, Tensor, absolute, add, cast, divide, 
 __all__ = [
     "unbroadcast", "RULES", "gradient_rule", "no_gradient", "add_rule", "subtract_rule", "negative_rule",
     "absolute_rule", "sqrt_rule", "power_rule", "cast_rule", "multiply_rule", "divide_rule", "exp_rule",
-    "log_rule", "scalar_power_rule", "make_backward", "kept_arrays", "watched_tensors", "Node",
+    "log_rule", "scalar_power_rule", "make_backward", "kept_arrays", "Changes", "Node", "changed_in_place",
     "GradientRecorder", "no_grad", "detach", "first_gradient", "accumulate", "walk", "numerical_gradient",
     "gradcheck", "graph_nodes", "saved_bytes", "draw_graph", "matmul_rule", "restore_axes", "may_repeat",
     "reshape_rule", "permute_rule", "reduce_sum_rule", "reduce_mean_rule", "reduce_max_rule", "index_rule",
@@ -249,9 +249,9 @@ def make_backward(primitive, output, inputs, needs, saved, params):
             f"or compute under no_grad()"
         )
     if wants_needs:
-        params = {**params, "needs": needs}
+        params["needs"] = needs  # the door made this dict for this one operation
     if saved is not None:
-        params = {**params, "saved": saved}
+        params["saved"] = saved
     return rule(output.data, *[tensor.data for tensor in inputs], **params)
 
 
@@ -265,16 +265,23 @@ def kept_arrays(value):
     return [array for cell in cells for array in kept_arrays(cell.cell_contents)]
 
 
-def watched_tensors(backward, tensors):
-    """Pairs (weak reference, version) of the tensors whose arrays, or views of them, a backward function keeps."""
-    watched = []
-    for cell in getattr(backward, "__closure__", None) or ():
-        array = cell.cell_contents
-        if isinstance(array, np.ndarray):
-            for tensor in tensors:
-                if array is tensor.data or (array.base is not None and np.may_share_memory(array, tensor.data)):
-                    watched.append((ref(tensor), tensor.version))
-    return tuple(watched)
+class Changes:
+    """Which arrays were changed in place, and when."""
+
+    def __init__(self):
+        self.last = -1  # when the last change came, on the clock of `Node.order`
+        self.owners = {}  # id of the array that owns the memory -> (when, weak reference)
+
+    def note(self, array):
+        """Note that the values of `array` have just changed."""
+        owner = array.base if isinstance(array.base, np.ndarray) else array
+        key, self.last = id(owner), next(Node.made)
+        self.owners[key] = self.last, ref(owner, lambda _: self.owners.pop(key, None))
+
+    def hit(self, array, order):
+        """Whether the memory of `array` was changed after `order`."""
+        owners = [reference() for when, reference in list(self.owners.values()) if when > order]
+        return any(owner is not None and np.may_share_memory(array, owner) for owner in owners)
 
 
 class Node:
@@ -288,8 +295,7 @@ class Node:
         For each input the node that made it, or the tensor if it is a leaf, or None if it needs no gradient.
     backward : function
         As a gradient rule returns it.
-    output : Tensor
-    inputs : tuple of Tensor
+    output : numpy.ndarray
 
     Attributes
     ----------
@@ -297,30 +303,15 @@ class Node:
         Counts the nodes as they are made: a node is younger than all that its inputs came from.
     shape, dtype
         Of the output, and so of the gradient that arrives.
-    watched : tuple
-        Pairs (weak reference to a tensor, its version) of the tensors that must not change before the
-        backward pass.
-
-    Raises
-    ------
-    RuntimeError
-        If an input was computed and then changed in place: the graph would know nothing of the change.
     """
 
-    __slots__ = ("primitive", "edges", "backward", "order", "shape", "dtype", "watched")
-    made = itertools.count()
+    __slots__ = ("primitive", "edges", "backward", "order", "shape", "dtype")
+    made, changes = itertools.count(), Changes()
 
-    def __init__(self, primitive, edges, backward, output, inputs):
+    def __init__(self, primitive, edges, backward, output):
         self.primitive, self.edges, self.backward = primitive, edges, backward
         self.order = next(Node.made)
-        self.shape, self.dtype = output.data.shape, output.data.dtype
-        self.watched = watched_tensors(backward, (output, *inputs))
-        for tensor in inputs:
-            if tensor.version and tensor.node is not None:
-                raise RuntimeError(
-                    f"{self.name} uses a tensor of shape {tensor.shape} that was computed and then changed in "
-                    f"place (tensor[...] = ...): its gradient is not known. Compute a new tensor instead"
-                )
+        self.shape, self.dtype = output.shape, output.dtype
 
     @property
     def name(self):
@@ -345,13 +336,8 @@ class Node:
                 f"backward() a second time: the arrays that {self.name} kept were freed by the first. "
                 f"Call the first with retain_graph=True to keep them"
             )
-        for reference, version in self.watched:
-            tensor = reference()
-            if tensor is not None and tensor.version != version:
-                raise RuntimeError(
-                    f"a tensor of shape {tensor.shape} was changed in place (tensor[...] = ...) between "
-                    f"{self.name} and backward(), which needs its old values: compute a new tensor instead"
-                )
+        if self.order < Node.changes.last:
+            self._refuse_changed()
         grads = self.backward(grad)
         if len(grads) != len(self.edges):
             raise RuntimeError(
@@ -367,7 +353,15 @@ class Node:
 
     def free(self):
         """Forget the edges and the kept arrays."""
-        self.edges, self.backward, self.watched = (), None, ()
+        self.edges, self.backward = (), None
+
+    def _refuse_changed(self):
+        for array in kept_arrays(self.backward):
+            if Node.changes.hit(array, self.order):
+                raise RuntimeError(
+                    f"an array of shape {array.shape} was changed in place (tensor[...] = ...) between "
+                    f"{self.name} and backward(), which needs its old values: compute a new tensor instead"
+                )
 
     def _fitted(self, grad, edge):
         """The gradient in its input's dtype if precisions were mixed; any other misfit is the rule's mistake."""
@@ -379,6 +373,14 @@ class Node:
         if grad.dtype != self.dtype:
             raise RuntimeError(f"the gradient rule of {self.name} turned {self.dtype} into {grad.dtype}")
         return grad.astype(edge.dtype)
+
+
+def changed_in_place(grad):
+    """What a tensor says to a gradient if it was computed and then changed in place."""
+    raise RuntimeError(
+        f"a tensor of shape {grad.shape} was computed and then changed in place (tensor[...] = ...): "
+        f"its gradient is not known. Compute a new tensor instead"
+    )
 
 
 class GradientRecorder:
@@ -414,7 +416,13 @@ class GradientRecorder:
             return
         edges = [(tensor.node or tensor) if tensor.requires_grad else None for tensor in inputs]
         output.requires_grad = True
-        output.node = Node(primitive, edges, backward, output, inputs)
+        output.node = Node(primitive, edges, backward, output.data)
+
+    def changed(self, tensor):
+        """Note that a tensor's values were changed in place; if it was computed, its gradient is lost."""
+        Node.changes.note(tensor.data)
+        if tensor.node is not None:
+            tensor.node = Node(changed_in_place, (), changed_in_place, tensor.data)
 
     def backward(self, tensor, gradient=None, retain_graph=False):
         """What `tensor.backward()` calls: add the gradients of all leaves behind `tensor` to their `grad`."""

@@ -168,7 +168,7 @@ class Tensor(Operations):
     node : object or None
         The operation that made this tensor, where one was recorded.
     version : int
-        How often the values were changed in place by `tensor[key] = value`.
+        How often the values were changed in place, such as by `tensor[key] = value`.
 
     Raises
     ------
@@ -176,7 +176,7 @@ class Tensor(Operations):
         If `data` does not hold numbers.
     """
 
-    __slots__ = ("data", "grad", "requires_grad", "node", "version", "__weakref__")
+    __slots__ = ("data", "grad", "requires_grad", "node", "_version", "__weakref__")
     __array_ufunc__ = None  # so that array * tensor asks the tensor, not NumPy
 
     def __init__(self, data, dtype=None, requires_grad=False):
@@ -193,7 +193,7 @@ class Tensor(Operations):
         self.grad = None
         self.requires_grad = requires_grad
         self.node = None
-        self.version = 0
+        self._version = 0
 
     @classmethod
     def wrap(cls, array):
@@ -203,7 +203,7 @@ class Tensor(Operations):
         tensor.grad = None
         tensor.requires_grad = False
         tensor.node = None
-        tensor.version = 0
+        tensor._version = 0
         return tensor
 
     # What it is
@@ -278,6 +278,17 @@ class Tensor(Operations):
         return f"Tensor({values}, dtype={self.dtype}{grad})"
 
     # Gradients
+    @property
+    def version(self):
+        """How often the values were changed in place; whoever changes them adds 1, and a recorder is told."""
+        return self._version
+
+    @version.setter
+    def version(self, count):
+        self._version = count
+        if Recorder.current is not None:
+            Recorder.current.changed(self)
+
     def backward(self, gradient=None, retain_graph=False):
         """Gradients of this tensor with respect to all that it was made from; module 06 brings them.
 
@@ -387,9 +398,9 @@ def keep_precision(result, arrays):
 class Recorder:
     """Where module 06 plugs in.
 
-    While `current` is None nothing is recorded. A recorder has two methods:
-    `record(output, primitive, inputs, saved, params)`, called for every operation that passes the door, and
-    `backward(tensor, gradient, retain_graph)`.
+    While `current` is None nothing is recorded. A recorder has three methods:
+    `record(output, primitive, inputs, saved, params)`, called for every operation that passes the door,
+    `changed(tensor)`, called when values were changed in place, and `backward(tensor, gradient, retain_graph)`.
     """
 
     current = None
@@ -438,8 +449,9 @@ def apply(primitive, *inputs, **params):
     result = primitive(*arrays, **params)
     result, saved = result if isinstance(result, tuple) else (result, None)
     output = Tensor.wrap(keep_precision(result, arrays))
-    if Recorder.current is not None:
-        Recorder.current.record(output, primitive, inputs, saved, params)
+    recorder = Recorder.current
+    if recorder is not None:
+        recorder.record(output, primitive, inputs, saved, params)
     return output
 
 
@@ -451,8 +463,10 @@ def binary(primitive, left, right):
     ValueError
         If their shapes do not broadcast.
     """
-    like = left if isinstance(left, Tensor) else right
-    left, right = as_tensor(left, like), as_tensor(right, like)
+    if not isinstance(right, Tensor):
+        right = as_tensor(right, left)
+    elif not isinstance(left, Tensor):
+        left = as_tensor(left, right)
     try:
         return apply(primitive, left, right)
     except ValueError:

@@ -26,8 +26,10 @@
 # ```
 #   01 tensor ──► 02 activations ──► 03 layers ──► 04 losses ──► 05 data
 #        │               │                │             │
-#        └───────────────┴────────────────┴─────────────┴──► 06 autograd ──► 07 optimizers ──► 08 training ──► …
-#                                                            ▲ you are here
+#        └───────────────┴──────┬─────────┴─────────────┘
+#                               ▼
+#                          06 autograd ──► 07 optimizers ──► 08 training
+#                          ▲ you are here
 # ```
 #
 # Exercises 1 to 5 build the engine; 6 to 8 teach it the operations of the earlier modules.
@@ -87,7 +89,7 @@ def loss_of(w1, w2):
 
 start = time.perf_counter()
 slopes = []
-for column in range(20):                                    # 20 of the parameters, each moved up and down
+for column in range(20):  # 20 of the parameters, each moved up and down
     moved = w1.data.copy()
     moved[0, column] += 0.01
     higher = loss_of(Tensor(moved), w2)
@@ -95,7 +97,8 @@ for column in range(20):                                    # 20 of the paramete
     slopes.append((higher - loss_of(Tensor(moved), w2)) / 0.02)
 for_20 = time.perf_counter() - start
 parameters = w1.size + w2.size
-print(f"20 slopes: {for_20 * 1e3:.0f} ms; all {parameters:,}: {for_20 / 20 * parameters:.0f} s, for one step of learning")
+for_all = for_20 / 20 * parameters
+print(f"20 slopes: {for_20 * 1e3:.0f} ms; all {parameters:,}: {for_all:.0f} s, for one step of learning")
 
 # %% [markdown]
 # Two runs of the network for each parameter. A small language model has a hundred million of them.
@@ -139,7 +142,7 @@ class Value:
 
 
 a, b = Value(2.0), Value(3.0)
-c = a * b + a * a                                           # the slope by a is b + 2a = 7, the slope by b is a = 2
+c = a * b + a * a  # the slope by a is b + 2a = 7, the slope by b is a = 2
 c.backward()
 a.grad, b.grad
 
@@ -216,13 +219,18 @@ for shape in [(2, 3), (3,), (1, 3), (2, 1), ()]:
 # %% nbgrader={"grade": true, "grade_id": "autograd_unbroadcast_check", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 # Check (6 points): axes in front, axes of length 1, both, none.
 grad = np.arange(6.0).reshape(2, 3)
-check.close(unbroadcast(grad, (3,)), grad.sum(axis=0), because="the axis put in front is summed away")
-check.close(unbroadcast(grad, (2, 1)), grad.sum(axis=1, keepdims=True), because="a stretched axis is summed and keeps length 1")
-check.close(unbroadcast(grad, (1, 3)), grad.sum(axis=0, keepdims=True), because="(1, 3) is not (3,): the axis of length 1 stays")
-check.close(unbroadcast(grad, ()), grad.sum(), because="a single number was used for every element: sum all, and shape ()")
+check.close(unbroadcast(grad, (3,)), grad.sum(axis=0),
+            because="the axis put in front is summed away")
+check.close(unbroadcast(grad, (2, 1)), grad.sum(axis=1, keepdims=True),
+            because="a stretched axis is summed and keeps length 1")
+check.close(unbroadcast(grad, (1, 3)), grad.sum(axis=0, keepdims=True),
+            because="(1, 3) is not (3,): the axis of length 1 stays")
+check.close(unbroadcast(grad, ()), grad.sum(),
+            because="a single number was used for every element: sum all, and shape ()")
 check.close(unbroadcast(grad, (2, 3)), grad, because="nothing was repeated, so nothing is summed")
 square = np.arange(9.0).reshape(3, 3)
-check.close(unbroadcast(square, (3,)), square.sum(axis=0), because="shapes line up from the right: the first axis is the new one")
+check.close(unbroadcast(square, (3,)), square.sum(axis=0),
+            because="shapes line up from the right: the first axis is the new one")
 
 # %% nbgrader={"grade": true, "grade_id": "autograd_unbroadcast_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (3 points): many axes, lengths that happen to be 1, empty axes, dtype, no work where none is due.
@@ -240,9 +248,12 @@ cases = [
 ]
 for full, shape, axes, kept in cases:
     grad = rng.normal(size=full)
-    check.close(unbroadcast(grad, shape), grad.sum(axis=axes).reshape(kept), because=f"{shape} was repeated along axes {axes} of {full}")
-check.close(unbroadcast(np.zeros((0, 3)), (1, 3)), np.zeros((1, 3)), because="stretched to length 0: a sum over nothing is 0")
-check.same_dtype(unbroadcast(np.ones((2, 3), np.float32), (3,)), np.float32, because="a float32 gradient stays float32")
+    check.close(unbroadcast(grad, shape), grad.sum(axis=axes).reshape(kept),
+                because=f"{shape} was repeated along axes {axes} of {full}")
+check.close(unbroadcast(np.zeros((0, 3)), (1, 3)), np.zeros((1, 3)),
+            because="stretched to length 0: a sum over nothing is 0")
+check.same_dtype(unbroadcast(np.ones((2, 3), np.float32), (3,)), np.float32,
+                 because="a float32 gradient stays float32")
 grad = rng.normal(size=(3, 4))
 with check.unchanged(grad, because="others may still need the gradient that arrives"):
     unbroadcast(grad, (4,))
@@ -491,18 +502,24 @@ a, b, grad = rng.uniform(1, 2, (2, 3)), rng.uniform(1, 2, 3), rng.normal(size=(2
 parts = check.partial(8)
 with parts.part(2, "multiply"):
     by_a, by_b = multiply_rule(a * b, a, b, needs=(True, True))(grad)
-    check.close(by_a, grad * b, because="the slope by the first factor is the second, times the gradient that arrives")
-    check.close(by_b, (grad * a).sum(axis=0), because="the second operand was broadcast: its gradient is summed")
+    check.close(
+        by_a, grad * b,
+        because="the slope by the first factor is the second, times the gradient that arrives")
+    check.close(by_b, (grad * a).sum(axis=0),
+                because="the second operand was broadcast: its gradient is summed")
 with parts.part(2, "divide"):
     by_a, by_b = divide_rule(a / b, a, b, needs=(True, True))(grad)
     check.close(by_a, grad / b, because="the slope by the numerator is 1 / b")
-    check.close(by_b, (-grad * a / b**2).sum(axis=0), because="the slope by the denominator is -a / b²")
+    check.close(by_b, (-grad * a / b**2).sum(axis=0),
+                because="the slope by the denominator is -a / b²")
 with parts.part(2, "exp and log"):
     check.close(exp_rule(np.exp(a), a)(grad)[0], grad * np.exp(a), because="exp is its own slope")
     check.close(log_rule(np.log(a), a)(grad)[0], grad / a, because="the slope of log a is 1 / a")
 with parts.part(2, "scalar_power"):
-    check.close(scalar_power_rule(a**3, a, exponent=3)(grad)[0], grad * 3 * a**2, because="the slope of a³ is 3a²")
-    check.close(scalar_power_rule(a**0.5, a, exponent=0.5)(grad)[0], grad * 0.5 / np.sqrt(a), because="a power may be a fraction")
+    check.close(scalar_power_rule(a**3, a, exponent=3)(grad)[0], grad * 3 * a**2,
+                because="the slope of a³ is 3a²")
+    check.close(scalar_power_rule(a**0.5, a, exponent=0.5)(grad)[0], grad * 0.5 / np.sqrt(a),
+                because="a power may be a fraction")
     check.close(scalar_power_rule(a**0, a, exponent=0)(grad)[0], 0 * grad, because="a⁰ is constant")
 parts.score()
 
@@ -514,31 +531,60 @@ parts = check.partial(4)
 with parts.part(2, "broadcasting on either side, values of either sign"):
     for first, second in [((3,), (2, 3)), ((2, 1), (1, 3)), ((), (2, 2)), ((2, 3), ()), ((4, 1, 2), (3, 1))]:
         full = np.broadcast_shapes(first, second)
-        a, b = rng.choice([-1.0, 1.0], first) * rng.uniform(1, 2, first), rng.choice([-1.0, 1.0], second) * rng.uniform(1, 2, second)
+        a, b = (
+            rng.choice([-1.0, 1.0], first) * rng.uniform(1, 2, first),
+            rng.choice([-1.0, 1.0], second) * rng.uniform(1, 2, second),
+        )
         grad = rng.normal(size=full)
-        spread = [tuple(i for i, n in enumerate((1,) * (len(full) - len(s)) + s) if n == 1) for s in (first, second)]
+        spread = [
+            tuple(i for i, n in enumerate((1,) * (len(full) - len(s)) + s) if n == 1) for s in (first, second)
+        ]
         wanted = {
             "multiply": (multiply_rule(a * b, a, b, needs=(True, True))(grad), grad * b, grad * a),
             "divide": (divide_rule(a / b, a, b, needs=(True, True))(grad), grad / b, -grad * a / b**2),
         }
         for name, (got, by_a, by_b) in wanted.items():
-            check.close(got[0], by_a.sum(axis=spread[0]).reshape(first), because=f"{name} of {first} and {second}: the first operand's gradient")
-            check.close(got[1], by_b.sum(axis=spread[1]).reshape(second), because=f"{name} of {first} and {second}: the second operand's gradient")
+            check.close(
+                got[0],
+                by_a.sum(axis=spread[0]).reshape(first),
+                because=f"{name} of {first} and {second}: the first operand's gradient",
+            )
+            check.close(
+                got[1],
+                by_b.sum(axis=spread[1]).reshape(second),
+                because=f"{name} of {first} and {second}: the second operand's gradient",
+            )
 with parts.part(1, "powers"):
     a = np.array([-2.0, 0.0, 3.0])
     for exponent, slope in [(2, 2 * a), (3, 3 * a**2), (1, np.ones(3)), (0, np.zeros(3)), (4, 4 * a**3)]:
         got = scalar_power_rule(a**exponent, a, exponent=exponent)(np.array([1.0, -2.0, 0.5]))[0]
-        check.close(got, slope * np.array([1.0, -2.0, 0.5]), because=f"the slope of a^{exponent} at -2, 0 and 3")
-    check.close(scalar_power_rule(1 / a[::2], a[::2], exponent=-1)(np.ones(2))[0], -1 / a[::2] ** 2, because="the slope of 1/a is -1/a²")
+        check.close(
+            got, slope * np.array([1.0, -2.0, 0.5]), because=f"the slope of a^{exponent} at -2, 0 and 3"
+        )
+    check.close(
+        scalar_power_rule(1 / a[::2], a[::2], exponent=-1)(np.ones(2))[0],
+        -1 / a[::2] ** 2,
+        because="the slope of 1/a is -1/a²",
+    )
 with parts.part(1, "precision, and operands that need nothing"):
     a, b, grad = (rng.uniform(1, 2, 3).astype(np.float32) for _ in range(3))
     for rule, value in [(exp_rule, np.exp(a)), (log_rule, np.log(a))]:
         check.same_dtype(rule(value, a)(grad)[0], np.float32, because="float32 stays float32 on the way back")
-    check.same_dtype(scalar_power_rule(a**0.5, a, exponent=0.5)(grad)[0], np.float32, because="float32 stays float32 on the way back")
+    check.same_dtype(
+        scalar_power_rule(a**0.5, a, exponent=0.5)(grad)[0],
+        np.float32,
+        because="float32 stays float32 on the way back",
+    )
     for rule, value in [(multiply_rule, a * b), (divide_rule, a / b)]:
-        check.equal(rule(value, a, b, needs=(True, False))(grad)[1], None, because="nobody wants the second gradient")
-        check.equal(rule(value, a, b, needs=(False, True))(grad)[0], None, because="nobody wants the first gradient")
-        check.same_dtype(rule(value, a, b, needs=(False, True))(grad)[1], np.float32, because="the other one is still due")
+        check.equal(
+            rule(value, a, b, needs=(True, False))(grad)[1], None, because="nobody wants the second gradient"
+        )
+        check.equal(
+            rule(value, a, b, needs=(False, True))(grad)[0], None, because="nobody wants the first gradient"
+        )
+        check.same_dtype(
+            rule(value, a, b, needs=(False, True))(grad)[1], np.float32, because="the other one is still due"
+        )
 parts.score()
 ### END HIDDEN TESTS
 
@@ -563,10 +609,7 @@ parts.score()
 # Why not an edge to the intermediate tensor `x * y`? Because the edge would keep its array alive, though no
 # rule may want it. What the rules name is kept; nothing else is.
 #
-# The cell below is complete: `make_backward` finds the rule and runs it, and `Node` does the bookkeeping.
-# Read `run`: it refuses what would give a wrong gradient without a word, such as a kept array that was
-# overwritten since. (It looks at `tensor.version`; the reference to the tensor is *weak*, so that a node
-# keeps no tensor alive.)
+# The next three cells are complete. First `make_backward`, which finds the rule of an operation and runs it.
 
 # %% tags=["export"]
 def make_backward(primitive, output, inputs, needs, saved, params):
@@ -590,12 +633,19 @@ def make_backward(primitive, output, inputs, needs, saved, params):
             f"or compute under no_grad()"
         )
     if wants_needs:
-        params = {**params, "needs": needs}
+        params["needs"] = needs  # the door made this dict for this one operation
     if saved is not None:
-        params = {**params, "saved": saved}
+        params["saved"] = saved
     return rule(output.data, *[tensor.data for tensor in inputs], **params)
 
 
+# %% [markdown]
+# An array that a rule has kept may be overwritten before the backward pass; then the gradient would be wrong
+# without a word. `kept_arrays` finds what a `backward` function keeps. `Changes` knows which arrays were
+# overwritten and when, on the clock by which nodes are counted. Its references are *weak*: they keep no array
+# alive.
+
+# %% tags=["export"]
 def kept_arrays(value):
     """Arrays that a backward function keeps through its closure; looks into tuples, lists and functions."""
     if isinstance(value, np.ndarray):
@@ -606,18 +656,29 @@ def kept_arrays(value):
     return [array for cell in cells for array in kept_arrays(cell.cell_contents)]
 
 
-def watched_tensors(backward, tensors):
-    """Pairs (weak reference, version) of the tensors whose arrays, or views of them, a backward function keeps."""
-    watched = []
-    for cell in getattr(backward, "__closure__", None) or ():
-        array = cell.cell_contents
-        if isinstance(array, np.ndarray):
-            for tensor in tensors:
-                if array is tensor.data or (array.base is not None and np.may_share_memory(array, tensor.data)):
-                    watched.append((ref(tensor), tensor.version))
-    return tuple(watched)
+class Changes:
+    """Which arrays were changed in place, and when."""
+
+    def __init__(self):
+        self.last = -1  # when the last change came, on the clock of `Node.order`
+        self.owners = {}  # id of the array that owns the memory -> (when, weak reference)
+
+    def note(self, array):
+        """Note that the values of `array` have just changed."""
+        owner = array.base if isinstance(array.base, np.ndarray) else array
+        key, self.last = id(owner), next(Node.made)
+        self.owners[key] = self.last, ref(owner, lambda _: self.owners.pop(key, None))
+
+    def hit(self, array, order):
+        """Whether the memory of `array` was changed after `order`."""
+        owners = [reference() for when, reference in list(self.owners.values()) if when > order]
+        return any(owner is not None and np.may_share_memory(array, owner) for owner in owners)
 
 
+# %% [markdown]
+# Last the node itself. Read `run`: it refuses what would give a wrong gradient.
+
+# %% tags=["export"]
 class Node:
     """One noted operation: where the gradients of its inputs go, and the function that computes them.
 
@@ -629,8 +690,7 @@ class Node:
         For each input the node that made it, or the tensor if it is a leaf, or None if it needs no gradient.
     backward : function
         As a gradient rule returns it.
-    output : Tensor
-    inputs : tuple of Tensor
+    output : numpy.ndarray
 
     Attributes
     ----------
@@ -638,30 +698,15 @@ class Node:
         Counts the nodes as they are made: a node is younger than all that its inputs came from.
     shape, dtype
         Of the output, and so of the gradient that arrives.
-    watched : tuple
-        Pairs (weak reference to a tensor, its version) of the tensors that must not change before the
-        backward pass.
-
-    Raises
-    ------
-    RuntimeError
-        If an input was computed and then changed in place: the graph would know nothing of the change.
     """
 
-    __slots__ = ("primitive", "edges", "backward", "order", "shape", "dtype", "watched")
-    made = itertools.count()
+    __slots__ = ("primitive", "edges", "backward", "order", "shape", "dtype")
+    made, changes = itertools.count(), Changes()
 
-    def __init__(self, primitive, edges, backward, output, inputs):
+    def __init__(self, primitive, edges, backward, output):
         self.primitive, self.edges, self.backward = primitive, edges, backward
         self.order = next(Node.made)
-        self.shape, self.dtype = output.data.shape, output.data.dtype
-        self.watched = watched_tensors(backward, (output, *inputs))
-        for tensor in inputs:
-            if tensor.version and tensor.node is not None:
-                raise RuntimeError(
-                    f"{self.name} uses a tensor of shape {tensor.shape} that was computed and then changed in "
-                    f"place (tensor[...] = ...): its gradient is not known. Compute a new tensor instead"
-                )
+        self.shape, self.dtype = output.shape, output.dtype
 
     @property
     def name(self):
@@ -686,13 +731,8 @@ class Node:
                 f"backward() a second time: the arrays that {self.name} kept were freed by the first. "
                 f"Call the first with retain_graph=True to keep them"
             )
-        for reference, version in self.watched:
-            tensor = reference()
-            if tensor is not None and tensor.version != version:
-                raise RuntimeError(
-                    f"a tensor of shape {tensor.shape} was changed in place (tensor[...] = ...) between "
-                    f"{self.name} and backward(), which needs its old values: compute a new tensor instead"
-                )
+        if self.order < Node.changes.last:
+            self._refuse_changed()
         grads = self.backward(grad)
         if len(grads) != len(self.edges):
             raise RuntimeError(
@@ -708,7 +748,15 @@ class Node:
 
     def free(self):
         """Forget the edges and the kept arrays."""
-        self.edges, self.backward, self.watched = (), None, ()
+        self.edges, self.backward = (), None
+
+    def _refuse_changed(self):
+        for array in kept_arrays(self.backward):
+            if Node.changes.hit(array, self.order):
+                raise RuntimeError(
+                    f"an array of shape {array.shape} was changed in place (tensor[...] = ...) between "
+                    f"{self.name} and backward(), which needs its old values: compute a new tensor instead"
+                )
 
     def _fitted(self, grad, edge):
         """The gradient in its input's dtype if precisions were mixed; any other misfit is the rule's mistake."""
@@ -720,6 +768,14 @@ class Node:
         if grad.dtype != self.dtype:
             raise RuntimeError(f"the gradient rule of {self.name} turned {self.dtype} into {grad.dtype}")
         return grad.astype(edge.dtype)
+
+
+def changed_in_place(grad):
+    """What a tensor says to a gradient if it was computed and then changed in place."""
+    raise RuntimeError(
+        f"a tensor of shape {grad.shape} was computed and then changed in place (tensor[...] = ...): "
+        f"its gradient is not known. Compute a new tensor instead"
+    )
 
 
 # %% [markdown]
@@ -766,8 +822,14 @@ class GradientRecorder:
             return
         edges = [(tensor.node or tensor) if tensor.requires_grad else None for tensor in inputs]
         output.requires_grad = True
-        output.node = Node(primitive, edges, backward, output, inputs)
+        output.node = Node(primitive, edges, backward, output.data)
         ### END SOLUTION
+
+    def changed(self, tensor):
+        """Note that a tensor's values were changed in place; if it was computed, its gradient is lost."""
+        Node.changes.note(tensor.data)
+        if tensor.node is not None:
+            tensor.node = Node(changed_in_place, (), changed_in_place, tensor.data)
 
     def backward(self, tensor, gradient=None, retain_graph=False):
         """What `tensor.backward()` calls: add the gradients of all leaves behind `tensor` to their `grad`."""
@@ -817,7 +879,8 @@ z = x * y + x
 for name, tensor in [("x", x), ("y + 1", y + 1), ("z", z), ("detach(z)", detach(z))]:
     node = tensor.node
     edges = node and [type(edge).__name__ for edge in node.edges]
-    print(f"{name:10} requires_grad {tensor.requires_grad!s:5}", node and f"{node.name}, order {node.order}, edges {edges}")
+    noted = node and f"{node.name}, order {node.order}, edges {edges}"
+    print(f"{name:10} requires_grad {tensor.requires_grad!s:5}", noted)
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_record_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: an operation whose rule is known, one without a rule, and questions about edges.
@@ -869,20 +932,30 @@ x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0])
 parts = check.partial(6)
 with parts.part(3, "record"):
     z = apply(mix, x, y, weight=0.25)
-    check.equal(needs_gradient(z, y + 1.0), [True, False], because="a result requires a gradient if and only if an input does")
-    check.equal(has_node(z, y + 1.0, x), [True, False, False], because="what needs no gradient is not noted")
-    check.equal(asked_for(z), ((True, False), 0.25), because="the rule is told which inputs need a gradient, and what the primitive saved")
+    check.equal(needs_gradient(z, y + 1.0), [True, False],
+                because="a result requires a gradient if and only if an input does")
+    check.equal(has_node(z, y + 1.0, x), [True, False, False],
+                because="what needs no gradient is not noted")
+    check.equal(
+        asked_for(z), ((True, False), 0.25),
+        because="the rule is told which inputs need a gradient, and what the primitive saved")
     check.equal(edge_is(z, 0, x), True, because="a leaf has no node: its edge is the tensor itself")
-    check.equal(edge_is(z, 1, None), True, because="an input that needs no gradient has the edge None")
-    check.equal(edge_is(apply(mix, z, x, weight=0.5), 0, z.node), True, because="an input that was computed leads to its node")
-    with check.raises(RuntimeError, mentions="untaught", because="an operation without a rule must say its name, not drop the gradient"):
+    check.equal(edge_is(z, 1, None), True,
+                because="an input that needs no gradient has the edge None")
+    check.equal(edge_is(apply(mix, z, x, weight=0.5), 0, z.node), True,
+                because="an input that was computed leads to its node")
+    with check.raises(
+        RuntimeError, mentions="untaught",
+        because="an operation without a rule must say its name, not drop the gradient"):
         apply(untaught, x)
 with parts.part(3, "no_grad and detach"):
     with no_grad():
         silent = apply(mix, x, y, weight=0.25)
     check.equal(needs_gradient(silent), [False], because="inside no_grad nothing is recorded")
-    check.equal(needs_gradient(apply(mix, x, y, weight=0.25)), [True], because="after the block recording goes on")
-    check.equal(needs_gradient(detach(x), x), [False, True], because="a detached tensor is a constant; the tensor itself stays what it was")
+    check.equal(needs_gradient(apply(mix, x, y, weight=0.25)), [True],
+                because="after the block recording goes on")
+    check.equal(needs_gradient(detach(x), x), [False, True],
+                because="a detached tensor is a constant; the tensor itself stays what it was")
     check.shares_memory(detach(x), x, because="detach copies nothing")
 parts.score()
 
@@ -892,23 +965,30 @@ parts.score()
 x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0])
 parts = check.partial(3)
 with parts.part(2, "what is noted"):
-    check.equal(needs_gradient(x > 1.0, x == y), [False, False], because="a comparison has no gradient")
+    check.equal(needs_gradient(x > 1.0, x == y), [False, False],
+                because="a comparison has no gradient")
     check.equal(has_node(x > 1.0), [False], because="where the rule returns None nothing is noted")
     z = apply(mix, x, x, weight=0.5)
-    check.equal([edge_is(z, 0, x), edge_is(z, 1, x)], [True, True], because="a tensor that is used twice has two edges")
+    check.equal([edge_is(z, 0, x), edge_is(z, 1, x)], [True, True],
+                because="a tensor that is used twice has two edges")
     w = apply(mix, y, z, weight=0.5)
-    check.equal([edge_is(w, 0, None), edge_is(w, 1, z.node)], [True, True], because="edges stand in the order of the inputs")
+    check.equal([edge_is(w, 0, None), edge_is(w, 1, z.node)], [True, True],
+                because="edges stand in the order of the inputs")
     check.equal(asked_for(w)[0], (False, True), because="needs stands in the order of the inputs")
     check.equal(w.node.order > z.node.order, True, because="a later operation has a larger order")
-    check.equal(needs_gradient(apply(untaught, y), y), [False, False], because="an operation without a rule is fine where no gradient is needed")
-    check.equal(edge_is(apply(mix, detach(z), x, weight=0.5), 0, None), True, because="no gradient passes a detached tensor")
+    check.equal(needs_gradient(apply(untaught, y), y), [False, False],
+                because="an operation without a rule is fine where no gradient is needed")
+    check.equal(edge_is(apply(mix, detach(z), x, weight=0.5), 0, None), True,
+                because="no gradient passes a detached tensor")
 with parts.part(1, "no_grad"):
     with no_grad():
         with no_grad():
             pass
-        check.equal(needs_gradient(x + 1.0), [False], because="the end of an inner block does not end the outer one")
+        check.equal(needs_gradient(x + 1.0), [False],
+                    because="the end of an inner block does not end the outer one")
     check.equal(needs_gradient(x + 1.0), [True], because="after the outer block recording goes on")
-    check.equal(grad_switched_off_after_error(), [True], because="an error inside the block must not leave recording off")
+    check.equal(grad_switched_off_after_error(), [True],
+                because="an error inside the block must not leave recording off")
 parts.score()
 ### END HIDDEN TESTS
 
@@ -1053,25 +1133,32 @@ with parts.part(4, "values"):
     x, b = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), Tensor([10.0, 20.0], requires_grad=True)
     z = x * x + b * x
     z.backward(np.array([[1.0, 1.0], [1.0, 2.0]]))
-    check.close(x.grad, [[12, 24], [16, 56]], because="x is used three times: the parts 2x + b add up, times the gradient from above")
+    check.close(
+        x.grad, [[12, 24], [16, 56]],
+        because="x is used three times: the parts 2x + b add up, times the gradient from above")
     check.close(b.grad, [4, 10], because="b was used for both rows")
     check.same_dtype(x.grad, np.float32, because="a gradient has the dtype of its tensor")
     x = Tensor([0.5, -1.0], requires_grad=True)
     (1.0 - x + 2.0 * x - x / 4.0 + x**2 - (-x)).backward(np.array([1.0, 10.0]))
-    check.close(x.grad, [1 * (1.75 + 1.0), 10 * (1.75 - 2.0)], because="1 - x, 2 * x, x / 4, x ** 2 and -x pass gradients too")
+    check.close(x.grad, [1 * (1.75 + 1.0), 10 * (1.75 - 2.0)],
+                because="1 - x, 2 * x, x / 4, x ** 2 and -x pass gradients too")
 with parts.part(2, "a second pass"):
     x = Tensor([3.0], requires_grad=True)
     y = x * x
     y.backward(retain_graph=True)
     y.backward()
     check.close(x.grad, [12.0], because="gradients of several passes are added to grad, 6 + 6")
-    with check.raises(RuntimeError, mentions="retain_graph", because="the graph was freed, and the error should say what to do"):
+    with check.raises(RuntimeError, mentions="retain_graph",
+                      because="the graph was freed, and the error should say what to do"):
         y.backward()
 with parts.part(2, "errors"):
     x = Tensor([1.0, 2.0], requires_grad=True)
-    with check.raises(RuntimeError, mentions="(2,)", because="of two numbers there is no gradient without one from above; name the shape"):
+    with check.raises(
+        RuntimeError, mentions="(2,)",
+        because="of two numbers there is no gradient without one from above; name the shape"):
         (x * 2.0).backward()
-    with check.raises(RuntimeError, because="a tensor that requires no gradient has no backward pass"):
+    with check.raises(RuntimeError,
+                      because="a tensor that requires no gradient has no backward pass"):
         (Tensor([1.0]) * 2.0).backward()
     with check.raises(ValueError, because="the gradient must have the shape of the tensor"):
         (x * 2.0).backward(np.ones((1, 2)))
@@ -1123,7 +1210,9 @@ parts = check.partial(4)
 with parts.part(1, "every node once, and no recursion"):
     x = Tensor([1.0, 2.0], requires_grad=True)
     diamonds(x, 12).backward(np.array([1.0, 3.0]))
-    check.equal(number_of_runs(), 12, because="a node runs once, when all parts have arrived, not once for each way")
+    check.equal(
+        number_of_runs(), 12, because="a node runs once, when all parts have arrived, not once for each way"
+    )
     check.close(x.grad, [1, 3], because="each diamond adds up to 1")
     x = Tensor([1.0], requires_grad=True)
     chain(x, 50_000).backward()
@@ -1135,33 +1224,58 @@ with parts.part(1, "orders and shapes"):
     (new + old * x).backward(np.array([[1.0, -1.0, 0.5]]))
     up, a = np.array([[1.0, -1.0, 0.5]]), np.array([[2.0, 4.0, 6.0]])
     by_old = up * (2 * a * np.exp(a * a) * 0.001 + 2.0)
-    check.close(y.grad, by_old * 2.0, because="an old node that is used late waits for the younger ones", rtol=1e-4)
-    check.close(x.grad, (by_old * [[1.0, 2.0, 3.0]] + up * a).sum(), because="a single number collects from all elements", rtol=1e-4)
+    check.close(
+        y.grad, by_old * 2.0, because="an old node that is used late waits for the younger ones", rtol=1e-4
+    )
+    check.close(
+        x.grad,
+        (by_old * [[1.0, 2.0, 3.0]] + up * a).sum(),
+        because="a single number collects from all elements",
+        rtol=1e-4,
+    )
     check.same_shape(x.grad, (), because="the gradient has the shape of its tensor")
     x = Tensor([[4.0]], requires_grad=True)
     x.backward()
-    check.close(x.grad, [[1.0]], because="a leaf may be asked itself, and one element needs no gradient, whatever the shape")
+    check.close(
+        x.grad,
+        [[1.0]],
+        because="a leaf may be asked itself, and one element needs no gradient, whatever the shape",
+    )
 with parts.part(1, "whose memory"):
-    x, y, up = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True), np.array([1.0, 2.0], np.float32)
+    x, y, up = (
+        Tensor([1.0, 2.0], requires_grad=True),
+        Tensor([3.0, 4.0], requires_grad=True),
+        np.array([1.0, 2.0], np.float32),
+    )
     with check.unchanged(up, because="the caller's gradient is not scratch space"):
         (x + y).backward(up)
         (x + y).backward(up)
     check.close(x.grad, [2.0, 4.0], because="two passes add up")
-    check.equal(shares_its_gradient(x, y), False, because="the rule of add hands the same array to both: each leaf needs its own")
+    check.equal(
+        shares_its_gradient(x, y),
+        False,
+        because="the rule of add hands the same array to both: each leaf needs its own",
+    )
     x.grad = y.grad = None
     first, second = x * 1.0, y * 1.0
     tripled = first * 3.0
     total = tripled + (first + second)
     total.backward(up, retain_graph=True)
     check.close(x.grad, [4.0, 8.0], because="3 ways and 1 way add up")
-    check.close(y.grad, [1.0, 2.0], because="add hands one array to two nodes: what is added in place for one of them spoils the other")
+    check.close(
+        y.grad,
+        [1.0, 2.0],
+        because="add hands one array to two nodes: what is added in place for one of them spoils the other",
+    )
     total.backward(up)
     check.close(x.grad, [8.0, 16.0], because="a retained graph gives the same gradient again")
 with parts.part(1, "in-place changes and freed nodes"):
     x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
     z = x * y
     y[0] = 100.0
-    with check.raises(RuntimeError, mentions="in place", because="the product kept y, which has other values now"):
+    with check.raises(
+        RuntimeError, mentions="in place", because="the product kept y, which has other values now"
+    ):
         z.backward(np.ones(2))
     z = x + y
     x[0] = 5.0
@@ -1169,7 +1283,9 @@ with parts.part(1, "in-place changes and freed nodes"):
     check.close(x.grad, [1.0, 1.0], because="a sum keeps no values, so changing x does no harm")
     middle = x * y
     (-middle).backward(np.ones(2))
-    check.equal(middle.node.backward is None, True, because="every node that has run is freed, not only the last one")
+    check.equal(
+        middle.node.backward is None, True, because="every node that has run is freed, not only the last one"
+    )
 parts.score()
 ### END HIDDEN TESTS
 
@@ -1300,7 +1416,11 @@ right = with_rule(lambda output, a, b: lambda grad: (grad * b, grad * a))
 turned_sign = with_rule(lambda output, a, b: lambda grad: (grad * b, -grad * a))
 no_upstream = with_rule(lambda output, a, b: lambda grad: (b.copy(), a.copy()))
 small_error = with_rule(lambda output, a, b: lambda grad: (grad * b * 1.001, grad * a))
-last_wrong = with_rule(lambda output, a, b: lambda grad: (grad * b, grad * a + np.eye(1, a.size, a.size - 1).reshape(a.shape) * 0.01))
+last_wrong = with_rule(
+    lambda output, a, b: (
+        lambda grad: (grad * b, grad * a + np.eye(1, a.size, a.size - 1).reshape(a.shape) * 0.01)
+    )
+)
 
 
 def cubes(x):
@@ -1318,13 +1438,28 @@ def repeated(x, y):
 # %% nbgrader={"grade": true, "grade_id": "autograd_gradcheck_check", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 # Check (4 points): slopes that are known, and rules that are right or wrong.
 a, b = np.array([[1.0, -2.0], [3.0, 0.5]]), np.array([[0.5, 1.5], [-1.0, 2.0]])
-check.close(numerical_gradient(cubes, [a], 0, b), 3 * a**2 * b, because="central differences of x³ in float64 agree with 3x² to many digits", rtol=1e-8, atol=1e-8)
-check.close(numerical_gradient(right, [a, b], 1, np.ones((2, 2))), a, because="position says which input moves, the others stay", rtol=1e-8, atol=1e-8)
+check.close(
+    numerical_gradient(cubes, [a], 0, b),
+    3 * a**2 * b,
+    because="central differences of x³ in float64 agree with 3x² to many digits",
+    rtol=1e-8,
+    atol=1e-8,
+)
+check.close(
+    numerical_gradient(right, [a, b], 1, np.ones((2, 2))),
+    a,
+    because="position says which input moves, the others stay",
+    rtol=1e-8,
+    atol=1e-8,
+)
 check.equal(gradcheck(right, [a, b]), True, because="this rule is right")
 check.equal(gradcheck(repeated, [a, b]), True, because="a tensor may be used several times")
 with check.raises(AssertionError, because="the second gradient of this rule has the wrong sign"):
     gradcheck(turned_sign, [a, b])
-with check.raises(AssertionError, because="this rule forgets the gradient from above, which a gradient of ones would not show"):
+with check.raises(
+    AssertionError,
+    because="this rule forgets the gradient from above, which a gradient of ones would not show",
+):
     gradcheck(no_upstream, [a, b])
 
 # %% nbgrader={"grade": true, "grade_id": "autograd_gradcheck_hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1335,14 +1470,17 @@ with check.raises(AssertionError, because="an error of one in a thousand is an e
     gradcheck(small_error, [a, b])
 with check.raises(AssertionError, because="one wrong element of the last input is an error"):
     gradcheck(last_wrong, [a, b])
-with check.raises(AssertionError, because="an input without a gradient is an error, and should be told as one"):
+with check.raises(AssertionError,
+                  because="an input without a gradient is an error, and should be told as one"):
     gradcheck(cut_off, [a, b])
-check.equal(gradcheck(right, [a.astype(np.float32), b.astype(np.float32)]), True, because="the check itself runs in float64")
+check.equal(gradcheck(right, [a.astype(np.float32), b.astype(np.float32)]), True,
+            because="the check itself runs in float64")
 check.equal(gradcheck(cubes, [np.array(1.5)]), True, because="a single number has one slope")
 with check.unchanged(a, b, because="the inputs belong to the caller"):
     gradcheck(right, [a, b])
     numerical_gradient(right, [a, b], 0, np.ones((2, 2)))
-check.close(numerical_gradient(cubes, [a], 0, b, step=0.5), (3 * a**2 + 0.25) * b, because="the step is a parameter: x³ over ± h has the slope 3x² + h²")
+check.close(numerical_gradient(cubes, [a], 0, b, step=0.5), (3 * a**2 + 0.25) * b,
+            because="the step is a parameter: x³ over ± h has the slope 3x² + h²")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1530,16 +1668,21 @@ with parts.part(3, "two matrices"):
     check.close(by_b, a.T @ grad, because="the gradient of the right operand is Aᵀ G")
 with parts.part(2, "vectors"):
     by_a, by_b = matmul_rule(a @ b[:, 0], a, b[:, 0], needs=(True, True))(grad[:, 0])
-    check.close(by_a, np.outer(grad[:, 0], b[:, 0]), because="a matrix times a vector: the outer product of the gradient and the vector")
-    check.close(by_b, a.T @ grad[:, 0], because="a vector on the right is a column, and its gradient has shape (K,)")
+    check.close(by_a, np.outer(grad[:, 0], b[:, 0]),
+                because="a matrix times a vector: the outer product of the gradient and the vector")
+    check.close(by_b, a.T @ grad[:, 0],
+                because="a vector on the right is a column, and its gradient has shape (K,)")
     by_a, by_b = matmul_rule(a[0] @ b, a[0], b, needs=(True, True))(grad[0])
-    check.close(by_a, b @ grad[0], because="a vector on the left is a row, and its gradient has shape (K,)")
-    check.close(by_b, np.outer(a[0], grad[0]), because="a vector times a matrix: the outer product of the vector and the gradient")
+    check.close(by_a, b @ grad[0],
+                because="a vector on the left is a row, and its gradient has shape (K,)")
+    check.close(by_b, np.outer(a[0], grad[0]),
+                because="a vector times a matrix: the outer product of the vector and the gradient")
 with parts.part(1, "a batch"):
     a, grad = rng.normal(size=(5, 2, 3)), rng.normal(size=(5, 2, 4))
     by_a, by_b = matmul_rule(a @ b, a, b, needs=(True, True))(grad)
     check.close(by_a, grad @ b.T, because="each matrix of the batch for itself")
-    check.close(by_b, np.einsum("bmk,bmn->kn", a, grad), because="the whole batch used the same right matrix: sum over it")
+    check.close(by_b, np.einsum("bmk,bmn->kn", a, grad),
+                because="the whole batch used the same right matrix: sum over it")
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "autograd_matmul_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1549,9 +1692,16 @@ rng = np.random.default_rng(5)
 parts = check.partial(3)
 with parts.part(2, "every combination"):
     cases = [
-        ((3,), (3,), "k,k->"), ((2, 3), (3,), "mk,k->m"), ((3,), (3, 4), "k,kn->n"), ((3, 3), (3, 3), "mk,kn->mn"),
-        ((5, 2, 3), (3,), "bmk,k->bm"), ((3,), (5, 3, 4), "k,bkn->bn"), ((5, 2, 3), (5, 3, 4), "bmk,bkn->bmn"),
-        ((2, 3), (5, 3, 4), "mk,bkn->bmn"), ((6, 5, 2, 3), (3, 4), "abmk,kn->abmn"), ((6, 5, 2, 3), (5, 3, 4), "abmk,bkn->abmn"),
+        ((3,), (3,), "k,k->"),
+        ((2, 3), (3,), "mk,k->m"),
+        ((3,), (3, 4), "k,kn->n"),
+        ((3, 3), (3, 3), "mk,kn->mn"),
+        ((5, 2, 3), (3,), "bmk,k->bm"),
+        ((3,), (5, 3, 4), "k,bkn->bn"),
+        ((5, 2, 3), (5, 3, 4), "bmk,bkn->bmn"),
+        ((2, 3), (5, 3, 4), "mk,bkn->bmn"),
+        ((6, 5, 2, 3), (3, 4), "abmk,kn->abmn"),
+        ((6, 5, 2, 3), (5, 3, 4), "abmk,bkn->abmn"),
     ]
     for first, second, formula in cases:
         a, b = rng.normal(size=first), rng.normal(size=second)
@@ -1559,18 +1709,34 @@ with parts.part(2, "every combination"):
         grad = rng.normal(size=output.shape)
         (one, two), result = formula.split("->")[0].split(","), formula.split("->")[1]
         by_a, by_b = matmul_rule(output, a, b, needs=(True, True))(grad)
-        check.close(by_a, np.einsum(f"{result},{two}->{one}", grad, b), because=f"left operand of {first} @ {second}")
-        check.close(by_b, np.einsum(f"{one},{result}->{two}", a, grad), because=f"right operand of {first} @ {second}")
+        check.close(
+            by_a, np.einsum(f"{result},{two}->{one}", grad, b), because=f"left operand of {first} @ {second}"
+        )
+        check.close(
+            by_b, np.einsum(f"{one},{result}->{two}", a, grad), because=f"right operand of {first} @ {second}"
+        )
     a, b, grad = rng.normal(size=(6, 1, 2, 3)), rng.normal(size=(1, 5, 3, 4)), rng.normal(size=(6, 5, 2, 4))
     by_a, by_b = matmul_rule(a @ b, a, b, needs=(True, True))(grad)
-    check.close(by_a, (grad @ b.swapaxes(-1, -2)).sum(axis=1, keepdims=True), because="a batch axis of length 1 was stretched: its gradient is summed")
-    check.close(by_b, (a.swapaxes(-1, -2) @ grad).sum(axis=0, keepdims=True), because="a batch axis of length 1 was stretched: its gradient is summed")
+    check.close(
+        by_a,
+        (grad @ b.swapaxes(-1, -2)).sum(axis=1, keepdims=True),
+        because="a batch axis of length 1 was stretched: its gradient is summed",
+    )
+    check.close(
+        by_b,
+        (a.swapaxes(-1, -2) @ grad).sum(axis=0, keepdims=True),
+        because="a batch axis of length 1 was stretched: its gradient is summed",
+    )
 with parts.part(1, "precision, empty operands, needs"):
     a, b, grad = (rng.normal(size=shape).astype(np.float32) for shape in [(2, 3), (3, 4), (2, 4)])
     by_a, by_b = matmul_rule(a @ b, a, b, needs=(False, True))(grad)
     check.equal(by_a, None, because="nobody wants the gradient of the left operand")
     check.same_dtype(by_b, np.float32, because="float32 stays float32")
-    check.equal(matmul_rule(a @ b, a, b, needs=(True, False))(grad)[1], None, because="nobody wants the gradient of the right operand")
+    check.equal(
+        matmul_rule(a @ b, a, b, needs=(True, False))(grad)[1],
+        None,
+        because="nobody wants the gradient of the right operand",
+    )
     a, b = np.ones((0, 3)), np.ones((3, 2))
     by_a, by_b = matmul_rule(a @ b, a, b, needs=(True, True))(np.ones((0, 2)))
     check.close(by_b, np.zeros((3, 2)), because="no rows, no gradient")
@@ -1712,18 +1878,46 @@ a = rng.normal(size=(2, 3, 4))
 parts = check.partial(8)
 with parts.part(2, "sum"):
     grad = rng.normal(size=(2, 4))
-    check.close(reduce_sum_rule(a.sum(axis=1), a, axis=1)(grad)[0], np.repeat(grad[:, None, :], 3, axis=1), because="each element gets the gradient of its own sum")
-    check.close(reduce_sum_rule(a.sum(), a)(np.array(2.5))[0], np.full(a.shape, 2.5), because="a sum of all passes its gradient to all")
+    check.close(
+        reduce_sum_rule(a.sum(axis=1), a, axis=1)(grad)[0],
+        np.repeat(grad[:, None, :], 3, axis=1),
+        because="each element gets the gradient of its own sum",
+    )
+    check.close(
+        reduce_sum_rule(a.sum(), a)(np.array(2.5))[0],
+        np.full(a.shape, 2.5),
+        because="a sum of all passes its gradient to all",
+    )
 with parts.part(2, "mean"):
-    check.close(reduce_mean_rule(a.mean(axis=1), a, axis=1)(grad)[0], np.repeat(grad[:, None, :] / 3, 3, axis=1), because="divide by the 3 elements that were folded, not by all 24")
-    check.close(reduce_mean_rule(a.mean(), a)(np.array(2.4))[0], np.full(a.shape, 0.1), because="a mean of all divides by 24")
+    check.close(
+        reduce_mean_rule(a.mean(axis=1), a, axis=1)(grad)[0],
+        np.repeat(grad[:, None, :] / 3, 3, axis=1),
+        because="divide by the 3 elements that were folded, not by all 24",
+    )
+    check.close(
+        reduce_mean_rule(a.mean(), a)(np.array(2.4))[0],
+        np.full(a.shape, 0.1),
+        because="a mean of all divides by 24",
+    )
 with parts.part(2, "max"):
     x, grad = np.array([[1.0, 5.0, 5.0], [7.0, 2.0, 3.0]]), np.array([10.0, 100.0])
-    check.close(reduce_max_rule(x.max(axis=1), x, axis=1)(grad)[0], [[0, 5, 5], [100, 0, 0]], because="the largest gets the gradient; two equally large ones share it")
+    check.close(
+        reduce_max_rule(x.max(axis=1), x, axis=1)(grad)[0],
+        [[0, 5, 5], [100, 0, 0]],
+        because="the largest gets the gradient; two equally large ones share it",
+    )
 with parts.part(2, "index"):
     x = np.zeros((3, 2))
-    check.close(index_rule(x[1:], x, key=slice(1, None))(np.array([[1.0, 2.0], [3.0, 4.0]]))[0], [[0, 0], [1, 2], [3, 4]], because="0 where nothing was taken")
-    check.close(index_rule(x[[0, 0, 2]], x, key=[0, 0, 2])(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))[0], [[4, 6], [0, 0], [5, 6]], because="row 0 was taken twice: its gradients add up")
+    check.close(
+        index_rule(x[1:], x, key=slice(1, None))(np.array([[1.0, 2.0], [3.0, 4.0]]))[0],
+        [[0, 0], [1, 2], [3, 4]],
+        because="0 where nothing was taken",
+    )
+    check.close(
+        index_rule(x[[0, 0, 2]], x, key=[0, 0, 2])(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))[0],
+        [[4, 6], [0, 0], [5, 6]],
+        because="row 0 was taken twice: its gradients add up",
+    )
 parts.score()
 
 # %% nbgrader={"grade": true, "grade_id": "autograd_reductions_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1740,29 +1934,84 @@ with parts.part(2, "sum, mean and max over every form of axis"):
             grad = up if keepdims else up.reshape(a.sum(axis=axis).shape)
             form = dict(axis=axis, keepdims=keepdims)
             full = np.broadcast_to(up, a.shape)
-            check.close(reduce_sum_rule(a.sum(**form), a, **form)(grad)[0], full, because=f"sum over {axis}, keepdims {keepdims}")
-            check.close(reduce_mean_rule(a.mean(**form), a, **form)(grad)[0], full * kept.size / a.size, because=f"mean over {axis}, keepdims {keepdims}")
-            check.close(reduce_max_rule(a.max(**form), a, **form)(grad)[0], full * (a == a.max(axis=axis, keepdims=True)), because=f"max over {axis}, keepdims {keepdims}")
+            check.close(
+                reduce_sum_rule(a.sum(**form), a, **form)(grad)[0],
+                full,
+                because=f"sum over {axis}, keepdims {keepdims}",
+            )
+            check.close(
+                reduce_mean_rule(a.mean(**form), a, **form)(grad)[0],
+                full * kept.size / a.size,
+                because=f"mean over {axis}, keepdims {keepdims}",
+            )
+            check.close(
+                reduce_max_rule(a.max(**form), a, **form)(grad)[0],
+                full * (a == a.max(axis=axis, keepdims=True)),
+                because=f"max over {axis}, keepdims {keepdims}",
+            )
     x = np.array([[[2.0, 9.0], [9.0, 1.0]], [[9.0, 9.0], [0.0, 3.0]]])
-    check.close(reduce_max_rule(x.max(), x)(np.array(8.0))[0], 2.0 * (x == 9), because="four equally large elements get a quarter each")
-    check.close(reduce_max_rule(x.max(axis=(0, 2)), x, axis=(0, 2))(np.array([6.0, 4.0]))[0], [[[0, 2], [4, 0]], [[2, 2], [0, 0]]], because="ties count within each result, not over all of them")
+    check.close(
+        reduce_max_rule(x.max(), x)(np.array(8.0))[0],
+        2.0 * (x == 9),
+        because="four equally large elements get a quarter each",
+    )
+    check.close(
+        reduce_max_rule(x.max(axis=(0, 2)), x, axis=(0, 2))(np.array([6.0, 4.0]))[0],
+        [[[0, 2], [4, 0]], [[2, 2], [0, 0]]],
+        because="ties count within each result, not over all of them",
+    )
 with parts.part(1, "every form of key"):
     mask = np.zeros((2, 3, 4, 5), bool)
     mask[0, 1, ::2] = True
-    keys = [0, -1, slice(None, None, -2), (slice(None), 1), (Ellipsis, None, -2), (1, [2, 0, 2]), ([0, 0, 1], [2, 2, 1]), mask, (slice(None), [True, False, True]), np.array([[1, 1], [0, 1]])]
+    keys = [
+        0,
+        -1,
+        slice(None, None, -2),
+        (slice(None), 1),
+        (Ellipsis, None, -2),
+        (1, [2, 0, 2]),
+        ([0, 0, 1], [2, 2, 1]),
+        mask,
+        (slice(None), [True, False, True]),
+        np.array([[1, 1], [0, 1]]),
+    ]
     for key in keys:
         taken = a[key]
         grad, wanted = rng.normal(size=taken.shape), np.zeros(a.shape)
         np.add.at(wanted, key, grad)
-        check.close(index_rule(taken, a, key=key)(grad)[0], wanted, because="each element that was taken gets its gradient, as often as it was taken")
+        check.close(
+            index_rule(taken, a, key=key)(grad)[0],
+            wanted,
+            because="each element that was taken gets its gradient, as often as it was taken",
+        )
 with parts.part(1, "precision and empty arrays"):
     single, up = a.astype(np.float32), np.ones((2, 4, 5), np.float32)
-    for rule, result in [(reduce_sum_rule, single.sum(axis=1)), (reduce_mean_rule, single.mean(axis=1)), (reduce_max_rule, single.max(axis=1))]:
-        check.same_dtype(rule(result, single, axis=1)(up)[0], np.float32, because="float32 stays float32; a count of elements is an integer")
-    check.same_dtype(index_rule(single[0], single, key=0)(single[0])[0], np.float32, because="np.zeros makes float64 unless it is told")
+    for rule, result in [
+        (reduce_sum_rule, single.sum(axis=1)),
+        (reduce_mean_rule, single.mean(axis=1)),
+        (reduce_max_rule, single.max(axis=1)),
+    ]:
+        check.same_dtype(
+            rule(result, single, axis=1)(up)[0],
+            np.float32,
+            because="float32 stays float32; a count of elements is an integer",
+        )
+    check.same_dtype(
+        index_rule(single[0], single, key=0)(single[0])[0],
+        np.float32,
+        because="np.zeros makes float64 unless it is told",
+    )
     empty = np.zeros((0, 3))
-    check.same_shape(reduce_sum_rule(empty.sum(axis=0), empty, axis=0)(np.ones(3))[0], (0, 3), because="an empty array has an empty gradient")
-    check.same_shape(reduce_mean_rule(np.zeros(0), empty, axis=1)(np.ones(0))[0], (0, 3), because="an empty array has an empty gradient")
+    check.same_shape(
+        reduce_sum_rule(empty.sum(axis=0), empty, axis=0)(np.ones(3))[0],
+        (0, 3),
+        because="an empty array has an empty gradient",
+    )
+    check.same_shape(
+        reduce_mean_rule(np.zeros(0), empty, axis=1)(np.ones(0))[0],
+        (0, 3),
+        because="an empty array has an empty gradient",
+    )
 parts.score()
 ### END HIDDEN TESTS
 
@@ -1941,19 +2190,32 @@ rng = np.random.default_rng(8)
 parts = check.partial(4)
 with parts.part(1, "relu"):
     x = np.array([-1.0, 0.0, 2.0])
-    check.close(relu_rule(np.maximum(x, 0), x)(np.array([5.0, 7.0, 3.0]))[0], [0, 0, 3], because="nothing passes where the output is 0, also at 0 itself")
+    check.close(
+        relu_rule(np.maximum(x, 0), x)(np.array([5.0, 7.0, 3.0]))[0],
+        [0, 0, 3],
+        because="nothing passes where the output is 0, also at 0 itself",
+    )
 with parts.part(1, "softmax"):
     x, grad = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
     for axis in (-1, 0):
         y = np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
-        check.close(softmax_rule(y, x, axis=axis)(grad)[0], y * (grad - (grad * y).sum(axis=axis, keepdims=True)), because=f"y (g - sum of g y) along axis {axis}")
+        check.close(
+            softmax_rule(y, x, axis=axis)(grad)[0],
+            y * (grad - (grad * y).sum(axis=axis, keepdims=True)),
+            because=f"y (g - sum of g y) along axis {axis}",
+        )
 with parts.part(2, "linear"):
     x, weight, bias, grad = (rng.normal(size=shape) for shape in [(4, 3), (2, 3), (2,), (4, 2)])
-    by_x, by_weight, by_bias = linear_rule(x @ weight.T + bias, x, weight, bias, needs=(True, True, True))(grad)
+    backward = linear_rule(x @ weight.T + bias, x, weight, bias, needs=(True, True, True))
+    by_x, by_weight, by_bias = backward(grad)
     check.close(by_x, grad @ weight, because="the weight is stored as (out, in), so no transpose is due here")
     check.close(by_weight, grad.T @ x, because="the gradient of the weight has its shape (out, in)")
     check.close(by_bias, grad.sum(axis=0), because="the bias was added to every row")
-    check.equal(len(linear_rule(x @ weight.T, x, weight, needs=(True, True))(grad)), 2, because="without a bias there are two inputs and two gradients")
+    check.equal(
+        len(linear_rule(x @ weight.T, x, weight, needs=(True, True))(grad)),
+        2,
+        because="without a bias there are two inputs and two gradients",
+    )
 parts.score()
 
 # %% nbgrader={"grade": false, "grade_id": "autograd_layers_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1977,15 +2239,25 @@ check.close(by_weight, np.einsum("bto,bti->oi", grad, x), because="every axis be
 check.close(by_bias, grad.sum(axis=(0, 1)), because="every axis before the last is batch")
 by_x, by_weight, _ = linear_rule(x @ weight.T + bias, x, weight, bias, needs=(False, True, True))(grad)
 check.equal(by_x, None, because="nobody wants the gradient of the data")
-by_x, by_weight, by_bias = linear_rule(x[0, 0] @ weight.T + bias, x[0, 0], weight, bias, needs=(True, True, True))(grad[0, 0])
+backward = linear_rule(x[0, 0] @ weight.T + bias, x[0, 0], weight, bias, needs=(True, True, True))
+by_x, by_weight, by_bias = backward(grad[0, 0])
 check.close(by_weight, np.outer(grad[0, 0], x[0, 0]), because="one example without a batch axis")
 check.same_shape(by_x, (3,), because="one example without a batch axis")
 half = np.array([[-1.0, 2.0]], np.float32)
 check.same_dtype(relu_rule(np.maximum(half, 0), half)(half)[0], np.float32, because="float32 stays float32")
 y = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
-check.close(softmax_rule(y, x, axis=1)(x)[0], y * (x - (x * y).sum(axis=1, keepdims=True)), because="along axis 1 of three")
+check.close(
+    softmax_rule(y, x, axis=1)(x)[0],
+    y * (x - (x * y).sum(axis=1, keepdims=True)),
+    because="along axis 1 of three",
+)
 inputs = [rng.normal(size=shape) for shape in [(3, 4), (5, 4), (5,), (2, 5)]]
-check.gradient(two_layers, inputs, Tensor, because="a network of linear, relu, linear and softmax against finite differences")
+check.gradient(
+    two_layers,
+    inputs,
+    Tensor,
+    because="a network of linear, relu, linear and softmax against finite differences",
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2080,13 +2352,27 @@ with parts.part(5, "before the backward pass"):
     for N, D, H, O in [(8, 5, 4, 3), (2, 7, 3, 1)]:
         x, w1, w2 = (Tensor(np.ones(shape), requires_grad=True) for shape in [(N, D), (D, H), (H, O)])
         kept = 4 * (N * D + D * H + N * H + H * O)
-        check.equal(saved_bytes(two_products(x, w1, w2)), kept, because="the products keep their four operands; tanh's output is one of them; the mean needs a shape only")
-        check.equal(predict_saved_bytes(N, D, H, O), kept, because="x, w1, tanh's output and w2, each once, 4 bytes a number")
+        check.equal(
+            saved_bytes(two_products(x, w1, w2)),
+            kept,
+            because="the products keep their four operands; tanh's output is one of them; the mean needs a shape only",
+        )
+        check.equal(
+            predict_saved_bytes(N, D, H, O),
+            kept,
+            because="x, w1, tanh's output and w2, each once, 4 bytes a number",
+        )
 with parts.part(2, "after it, and without recording"):
     loss = two_products(x, w1, w2)
     loss.backward()
     check.equal(saved_bytes(loss), 0, because="each node is freed as soon as it has run")
-    check.close(x.grad, np.full((2, 7), 3 * (1 - np.tanh(7.0) ** 2) / 2), because="the gradient should be right, too", atol=1e-7, rtol=1e-2)
+    check.close(
+        x.grad,
+        np.full((2, 7), 3 * (1 - np.tanh(7.0) ** 2) / 2),
+        because="the gradient should be right, too",
+        atol=1e-7,
+        rtol=1e-2,
+    )
     with no_grad():
         check.equal(saved_bytes(two_products(x, w1, w2)), 0, because="what is not recorded keeps nothing")
 parts.score()
@@ -2129,7 +2415,8 @@ with count() as forward:
     loss = h.mean()
 with count() as backward_pass:
     loss.backward()
-print(f"forward {forward.flops:,} FLOPs, backward {backward_pass.flops:,}: {backward_pass.flops / forward.flops:.2f} times as many")
+ratio = backward_pass.flops / forward.flops
+print(f"forward {forward.flops:,} FLOPs, backward {backward_pass.flops:,}: {ratio:.2f} times as many")
 
 # %% nbgrader={"grade": true, "grade_id": "backward_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 # Check (7 points): both predictions against what your rules execute.
@@ -2137,23 +2424,28 @@ parts = check.partial(7)
 sizes = [(2, 3, 4), (7, 5, 1)]
 with parts.part(2, "forward"):
     for M, K, N in sizes:
-        check.equal(predict_forward_flops(M, K, N), 2 * M * K * N, because="a multiplication and an addition for each triple")
+        check.equal(predict_forward_flops(M, K, N), 2 * M * K * N,
+                    because="a multiplication and an addition for each triple")
 with parts.part(3, "backward, both gradients"):
     for M, K, N in sizes:
         with count() as counted:
             x, w = Tensor(np.ones((M, K)), requires_grad=True), Tensor(np.ones((K, N)), requires_grad=True)
             y = x @ w
             y.backward(np.ones((M, N)))
-        check.counts(counted, flops=6 * M * K * N, because="one product forward and two backward, each of 2·M·K·N")
-        check.equal(predict_backward_flops(M, K, N, True), 4 * M * K * N, because="two products of the size of the forward one")
+        check.counts(counted, flops=6 * M * K * N,
+                     because="one product forward and two backward, each of 2·M·K·N")
+        check.equal(predict_backward_flops(M, K, N, True), 4 * M * K * N,
+                    because="two products of the size of the forward one")
 with parts.part(2, "backward, data without a gradient"):
     for M, K, N in sizes:
         with count() as counted:
             x, w = Tensor(np.ones((M, K))), Tensor(np.ones((K, N)), requires_grad=True)
             y = x @ w
             y.backward(np.ones((M, N)))
-        check.counts(counted, flops=4 * M * K * N, because="nobody wants the gradient of the data: one product is saved")
-        check.equal(predict_backward_flops(M, K, N, False), 2 * M * K * N, because="only the gradient of w is due")
+        check.counts(counted, flops=4 * M * K * N,
+                     because="nobody wants the gradient of the data: one product is saved")
+        check.equal(predict_backward_flops(M, K, N, False), 2 * M * K * N,
+                    because="only the gradient of w is due")
 parts.score()
 
 # %% [markdown]
@@ -2202,7 +2494,10 @@ for (name, values), marker in zip(peaks.items(), "os"):
     axes.plot(lengths, values, marker=marker, label=name)
 axes.set(xlabel="length of the chain", ylabel="peak memory (MB)")
 axes.legend()
-show(fig, alt="Peak memory against the length of the chain: a rising line with a backward pass, a flat one under no_grad.")
+show(
+    fig,
+    alt="Peak memory against the length of the chain: a rising line with a backward pass, a flat one under no_grad.",
+)
 
 # %% [markdown]
 # *The figure:* peak memory in megabytes against the length of the chain. Recorded, it rises by one array of
@@ -2215,19 +2510,25 @@ parts = check.partial(6)
 with parts.part(3, "nodes"):
     x, w, b = (Tensor(np.ones(shape), requires_grad=True) for shape in [(2, 3), (3, 3), (3,)])
     for layers in (1, 4):
-        check.equal(len(graph_nodes(deep_network(x, w, b, layers))), 3 * layers + 1, because="a product, a sum and a tanh for each layer, and the mean")
-        check.equal(predict_nodes(layers), 3 * layers + 1, because="a product, a sum and a tanh for each layer, and the mean")
+        check.equal(len(graph_nodes(deep_network(x, w, b, layers))), 3 * layers + 1,
+                    because="a product, a sum and a tanh for each layer, and the mean")
+        check.equal(predict_nodes(layers), 3 * layers + 1,
+                    because="a product, a sum and a tanh for each layer, and the mean")
 with parts.part(3, "peaks"):
     x = Tensor(np.ones(100_000), requires_grad=True)
     for length in (5, 12):
         with peak_memory() as memory:
             tanh_chain(x, length)
-        check.equal(round(memory.peak_bytes / 400_000), length, because="the rule of tanh keeps its output, so all results stay")
-        check.equal(predict_peak_arrays(length, True), length, because="the rule of tanh keeps its output, so all results stay")
+        check.equal(round(memory.peak_bytes / 400_000), length,
+                    because="the rule of tanh keeps its output, so all results stay")
+        check.equal(predict_peak_arrays(length, True), length,
+                    because="the rule of tanh keeps its output, so all results stay")
         with peak_memory() as memory, no_grad():
             tanh_chain(x, length)
-        check.equal(round(memory.peak_bytes / 400_000), 2, because="unrecorded, a result dies as soon as the next one is there")
-        check.equal(predict_peak_arrays(length, False), 2, because="only the newest result and the one that it is made from")
+        check.equal(round(memory.peak_bytes / 400_000), 2,
+                    because="unrecorded, a result dies as soon as the next one is there")
+        check.equal(predict_peak_arrays(length, False), 2,
+                    because="only the newest result and the one that it is made from")
 parts.score()
 
 # %% [markdown]
@@ -2276,9 +2577,9 @@ parts.score()
 # computed before the loop is used in every turn. Compute it inside the loop, or pass `retain_graph=True` if
 # you mean it.
 #
-# **`RuntimeError: a tensor … was changed in place … between multiply and backward()`**: `x[...] = value`
-# overwrote what a rule had kept. Compute a new tensor instead. (A write through `x.data[...]`, or through a
-# view of `x`, is *not* noticed: the gradient is silently wrong.)
+# **`RuntimeError: an array … was changed in place … between multiply and backward()`**: `x[...] = value`
+# overwrote what a rule had kept. Compute a new tensor instead. (A write through `x.data[...]` is *not*
+# noticed: the gradient is silently wrong. After such a write, `x.version += 1` tells the recorder.)
 #
 # **The loss falls for a while, then goes wild; gradients grow from step to step**: nobody set `grad` to None
 # between the steps, so they add up.
@@ -2298,7 +2599,7 @@ parts.score()
 # | `GradientRecorder`, `Node` | one Python object an operation | `grad_fn` and its `next_functions` | PyTorch's are C++ objects; leaves have `AccumulateGrad` nodes |
 # | `walk` | each node once; 2 forward passes | the autograd engine | PyTorch also counts dependencies and runs several devices in parallel |
 # | `tensor.backward()` | frees as it goes | `Tensor.backward` | your gradients are plain arrays: no gradient of a gradient |
-# | `no_grad`, `detach` | nothing | `torch.no_grad`, `Tensor.detach` | PyTorch's detached tensor shares the version counter, yours does not |
+# | `no_grad`, `detach` | nothing | `torch.no_grad`, `Tensor.detach` | PyTorch's switch is one per thread, yours holds for the whole process |
 # | `gradcheck` | two forward passes an element | `torch.autograd.gradcheck` | PyTorch's also knows complex numbers |
 # | `x.max()` with ties | a byte an element | `torch.amax` | the same here; `torch.max(dim=)` gives all to one element |
 #

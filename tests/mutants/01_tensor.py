@@ -190,15 +190,15 @@ MUTANTS = [
         "the operand on the left is taken for the right one",
         "tensor_door_check",
         (
-            "left, right = as_tensor(left, like), as_tensor(right, like)",
-            "left, right = like, as_tensor(right if left is like else left, like)",
+            "    elif not isinstance(left, Tensor):\n        left = as_tensor(left, right)",
+            "    elif not isinstance(left, Tensor):\n        left, right = right, as_tensor(left, right)",
         ),
     ),
     mutant(
         "tensor_door",
         "converts the right operand only",
         "tensor_door_check",
-        ("left, right = as_tensor(left, like), as_tensor(right, like)", "right = as_tensor(right, left)"),
+        ("    elif not isinstance(left, Tensor):\n        left = as_tensor(left, right)\n", ""),
     ),
     mutant(
         "tensor_door",
@@ -622,8 +622,8 @@ def broadcast_shape(first, second):
         ),
         ("return Tensor.wrap(np.asarray(value, dtype=like.dtype))", "return Tensor(value, dtype=like.dtype)"),
         (
+            "    if not isinstance(right, Tensor):\n        right = as_tensor(right, left)\n    elif not isinstance(left, Tensor):\n        left = as_tensor(left, right)",
             "    like = left if isinstance(left, Tensor) else right\n    left, right = as_tensor(left, like), as_tensor(right, like)",
-            "    if not isinstance(left, Tensor):\n        left = as_tensor(left, right)\n    elif not isinstance(right, Tensor):\n        right = as_tensor(right, left)",
         ),
     ),
     alternative(

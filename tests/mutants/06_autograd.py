@@ -399,8 +399,13 @@ class GradientRecorder:
                     edges.append(tensor.node)
             backward = make_backward(primitive, output, inputs, needs, saved, params)
             if backward is not None:
-                output.node = Node(primitive, edges, backward, output, inputs)
+                output.node = Node(primitive, edges, backward, output.data)
                 output.requires_grad = True
+
+    def changed(self, tensor):
+        Node.changes.note(tensor.data)
+        if tensor.node is not None:
+            tensor.node = Node(changed_in_place, (), changed_in_place, tensor.data)
 
     def backward(self, tensor, gradient=None, retain_graph=False):
         gradient = first_gradient(tensor, gradient)

@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 from tinytorch_ref import activations
 from tinytorch_ref.activations import (
-    BLOCK, blocks, gelu, gelu_forward, log_softmax, relu, shift_by_max, sigmoid, softmax, sum_along, tanh,
+    BLOCK, blocks, gelu, gelu_forward, log_softmax, relu, row_blocks, shift_by_max, sigmoid, softmax, sum_along,
+    tanh,
 )
 from tinytorch_ref.tensor import Tensor
 
@@ -99,6 +100,27 @@ def test_sum_along_is_a_sum(x):
 def test_shift_by_max_makes_the_largest_zero():
     x = np.array([[1.0, 3.0], [-np.inf, 5.0], [-np.inf, -np.inf]])
     np.testing.assert_array_equal(shift_by_max(x), [[-2, 0], [-np.inf, 0], [-np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0, 3), (7, BLOCK), (BLOCK, 7), (5, 3, BLOCK), (2, 4 * BLOCK, 1)])
+def test_row_blocks_are_whole_along_the_axis(shape):
+    a = np.zeros(shape)
+    for axis in range(-a.ndim, a.ndim):
+        for (piece,) in row_blocks(axis, a):
+            assert piece.shape[axis] == shape[axis] and np.shares_memory(piece, a) or not a.size
+            piece += 1
+        np.testing.assert_array_equal(a, 1)
+        a[...] = 0
+
+
+@pytest.mark.parametrize("shape", [(5, BLOCK), (BLOCK, 5), (3, 40, 2000)])
+def test_softmax_of_an_array_of_several_blocks(shape):
+    x = np.random.default_rng(6).normal(size=shape) * 3
+    for axis in range(-x.ndim, x.ndim):
+        exps = np.exp(x - x.max(axis=axis, keepdims=True))
+        expected = exps / exps.sum(axis=axis, keepdims=True)
+        np.testing.assert_allclose(softmax(Tensor(x, dtype=np.float64), axis).data, expected, rtol=1e-10)
+        np.testing.assert_allclose(softmax(Tensor(x.T, dtype=np.float64), -1 - axis).data, expected.T, rtol=1e-10)
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,), (BLOCK,), (BLOCK + 1,), (3, BLOCK - 1)])

@@ -221,6 +221,53 @@ def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.npz"]
 
 
+def test_a_load_fills_all_parts_or_none(tmp_path):
+    path, rng = tmp_path / "run.npz", np.random.default_rng(0)
+    model = mlp(4, 3)
+    optimizer, stopping = SGD(model.parameters(), lr=0.5, momentum=0.9), EarlyStopping()
+    compute_gradients(model, Tensor(np.ones((2, 4))), Tensor([0, 1]), cross_entropy)
+    optimizer.step()
+    scheduler, loader = StepLR(optimizer, 3), DataLoader([0, 1, 2], seed=5)
+    stopping.update(1.0, model)
+    save_checkpoint(
+        path,
+        model=model,
+        optimizer=optimizer,
+        scheduler=scheduler,
+        loader=loader,
+        rng=rng,
+        stopping=stopping,
+        epoch=3,
+    )
+
+    other = mlp(4, 3, seed=1)
+    parts = {
+        "model": other,
+        "optimizer": SGD(other.parameters(), lr=0.25, momentum=0.9),
+        "loader": DataLoader([0, 1, 2], seed=7),
+        "rng": np.random.default_rng(9),
+        "stopping": EarlyStopping(),
+    }
+    before = {name: training.entries_of(part) for name, part in parts.items()}
+    misfits = [
+        ({"scheduler": Adam(other.parameters())}, ValueError),
+        ({"epoch": np.random.default_rng(0)}, ValueError),
+        ({"scheduler": DataLoader([0])}, ValueError),
+        ({"epoch": 0}, TypeError),  # plain values are returned, not filled
+    ]
+    for misfit, error in misfits:
+        with pytest.raises(error):
+            load_checkpoint(path, **parts, **misfit)
+        for name, part in parts.items():
+            after = training.entries_of(part)
+            assert after.keys() == before[name].keys()
+            for entry, array in after.items():
+                np.testing.assert_array_equal(array, before[name][entry])
+    load_checkpoint(path, **parts)
+    np.testing.assert_array_equal(other[0].weight.data, model[0].weight.data)
+    assert parts["loader"].seed == 5 and parts["stopping"].best == 1.0
+
+
 def test_a_checkpoint_holds_no_python_objects(tmp_path):
     path = tmp_path / "run.npz"
     with pytest.raises(TypeError, match="Python objects"):

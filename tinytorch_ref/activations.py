@@ -9,8 +9,8 @@ from tinytorch_ref.tensor import apply
 
 __all__ = [
     "relu_forward", "relu", "sigmoid_forward", "sigmoid", "tanh_forward", "tanh", "BLOCK", "blocks",
-    "GELU_SCALE", "GELU_CUBIC", "gelu_forward", "gelu", "sum_along", "shift_by_max", "softmax_forward",
-    "softmax", "log_softmax_forward", "log_softmax",
+    "GELU_SCALE", "GELU_CUBIC", "gelu_forward", "gelu", "sum_along", "row_blocks", "shift_by_max",
+    "softmax_forward", "softmax", "log_softmax_forward", "log_softmax",
 ]
 
 
@@ -20,7 +20,7 @@ def relu_forward(a):
     Parameters
     ----------
     a : numpy.ndarray
-        Any shape and dtype.
+        Any shape; real numbers or integers.
 
     Returns
     -------
@@ -55,12 +55,12 @@ def sigmoid_forward(a):
     Parameters
     ----------
     a : numpy.ndarray
-        Any shape; real numbers of any size.
+        Any shape; real numbers or integers, of any size.
 
     Returns
     -------
     numpy.ndarray
-        Of the shape of `a`, between 0 and 1; small values keep their digits.
+        Of the shape and precision of `a`, between 0 and 1; small values keep their digits.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def tanh_forward(a):
 
     Returns
     -------
-    numpy.ndarray of the same shape
+    numpy.ndarray of the same shape and precision
 
     Examples
     --------
@@ -181,6 +181,24 @@ def sum_along(a, axis):
     return a.sum(axis=axis, keepdims=True)
 
 
+def row_blocks(axis, *arrays):
+    """Go through arrays of one shape together, in pieces that fit the cache and are whole along `axis`.
+
+    Yields
+    ------
+    list of numpy.ndarray
+        The next piece of each array, a view: some entries of its first axis, about 2 · BLOCK elements.
+        Small arrays, and those to be kept whole along their first axis, come as one piece.
+    """
+    shape, size = arrays[0].shape, arrays[0].size
+    if size <= 2 * BLOCK or axis in (0, -len(shape)):
+        yield list(arrays)
+        return
+    step = max(1, 2 * BLOCK * shape[0] // size)
+    for start in range(0, shape[0], step):
+        yield [a[start : start + step] for a in arrays]
+
+
 def shift_by_max(a, axis=-1):
     """`a` minus its largest element along `axis`, so that exp of the result lies between 0 and 1.
 
@@ -193,7 +211,7 @@ def shift_by_max(a, axis=-1):
     Returns
     -------
     numpy.ndarray
-        A new array of the shape of `a`. Where all elements along `axis` are -inf, they stay -inf.
+        A new array of the shape and dtype of `a`. Where all elements along `axis` are -inf, they stay -inf.
 
     Examples
     --------
@@ -227,11 +245,12 @@ def softmax_forward(a, axis=-1):
            [1. , 0. ],
            [0. , 0. ]])
     """
-    p = shift_by_max(a, axis)
-    np.exp(p, out=p)
-    total = sum_along(p, axis)
-    total[total == 0] = 1
-    p /= total
+    p = np.empty(a.shape, np.result_type(a, 0.0))
+    for x, out in row_blocks(axis, a, p):
+        np.exp(shift_by_max(x, axis), out=out)
+        total = sum_along(out, axis)
+        total[total == 0] = 1
+        out /= total
     return p
 
 

@@ -256,7 +256,13 @@ def members(module):
 
 
 def unpack(name, value):
-    """A list of (name, item): `value` itself, or all items inside a list, tuple or dict, at any depth."""
+    """A list of (name, item): `value` itself, or all items inside a list, tuple or dict, at any depth.
+
+    Examples
+    --------
+    >>> unpack("size", 3), unpack("heads", {"left": [1, 2], "right": []})
+    ([('size', 3)], [('heads.left.0', 1), ('heads.left.1', 2)])
+    """
     if isinstance(value, dict):
         pairs = value.items()
     elif isinstance(value, (list, tuple)):
@@ -453,8 +459,8 @@ def load_state(module, state):
     Raises
     ------
     ValueError
-        If a name is missing or unexpected, or a shape differs. The message lists all of them, and nothing has
-        changed.
+        If a name is missing or unexpected, or a shape differs. The message lists all such names, and both
+        shapes where they differ; nothing has changed.
     """
     own = dict(find_tensors(module, (Parameter, Buffer)))
     arrays = {

@@ -387,7 +387,7 @@ class SequentialLR(Scheduler):
 
     def __init__(self, optimizer, schedulers, milestones):
         if len(milestones) != len(schedulers) - 1 or sorted(milestones) != list(milestones):
-            raise ValueError(f"{len(schedulers)} schedules need one rising milestone less, not {milestones}")
+            raise ValueError(f"{len(schedulers)} schedules need one milestone less, in order: {milestones}")
         self.schedulers, self.begins = list(schedulers), [0, *milestones]
         super().__init__(optimizer)
 

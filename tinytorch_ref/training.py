@@ -16,7 +16,8 @@ from tinytorch_ref.optimizers import clip_grad_norm_
 
 __all__ = [
     "compute_gradients", "somebody_watches", "progress", "train_epoch", "accuracy", "evaluate",
-    "gradient_report", "entries_of", "fill", "save_checkpoint", "load_checkpoint", "EarlyStopping", "fit",
+    "gradient_report", "entries_of", "fill", "fill_all", "save_checkpoint", "load_checkpoint",
+    "EarlyStopping", "fit",
 ]
 
 
@@ -29,10 +30,10 @@ def compute_gradients(model, x, y, loss_fn, parts=1):
     x, y : Tensor of shape (N, ...)
         Inputs and targets.
     loss_fn : function
-        Of predictions and targets; returns the mean loss of the rows, a tensor of one number.
+        Of predictions and targets; gives the mean loss of the rows, a tensor of one number.
     parts : int
-        In how many pieces the batch is passed through the model, one after the other. If there are fewer rows
-        than that, each row is a piece.
+        In how many pieces, equal or different by one row, the batch is passed through the model, one after
+        the other. If there are fewer rows than that, each row is a piece.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def train_epoch(model, loader, loss_fn, optimizer, parts=1, max_norm=None, sched
     Parameters
     ----------
     model : Module
-        Is put into training mode.
+        Is put into training mode, and stays there.
     loader : iterable of (x, y)
         Batches, each a pair of tensors with the same number of rows.
     loss_fn : function
@@ -269,15 +270,45 @@ def entries_of(part):
 
 
 def fill(part, entries):
-    """Give a part, such as a model or a generator, the state of saved entries."""
-    if hasattr(part, "load_state_dict"):
-        part.load_state_dict(entries)
-    elif isinstance(part, DataLoader):
-        part.epoch, part.seed = int(entries["epoch"]), json.loads(str(entries["seed"]))
-    elif isinstance(part, np.random.Generator):
-        part.bit_generator.state = json.loads(str(entries["state"]))
-    else:
-        raise TypeError(f"a {type(part).__name__} can't be filled: plain values are returned")
+    """Give a part, such as a model, the state of saved entries; ValueError if they do not fit."""
+    try:
+        if hasattr(part, "load_state_dict"):
+            part.load_state_dict(entries)
+        elif isinstance(part, DataLoader):
+            part.epoch, part.seed = int(entries["epoch"]), json.loads(str(entries["seed"]))
+        elif isinstance(part, np.random.Generator):
+            part.bit_generator.state = json.loads(str(entries["state"]))
+        else:
+            raise TypeError(f"a {type(part).__name__} can't be filled: plain values are returned")
+    except KeyError as missing:
+        kind = type(part).__name__
+        raise ValueError(f"{', '.join(entries)} do not fit a {kind}: {missing} is missing") from None
+
+
+def fill_all(parts, saved):
+    """Fill several parts, all or none.
+
+    Parameters
+    ----------
+    parts : dict of str to object
+        What to fill, by name.
+    saved : dict of str to dict
+        For each of these names the saved entries.
+
+    Raises
+    ------
+    ValueError
+        If one part does not fit. Then those before it are filled with what they held.
+    """
+    before, filled = {name: entries_of(part) for name, part in parts.items()}, []
+    try:
+        for name, part in parts.items():
+            fill(part, saved[name])
+            filled.append(name)
+    except BaseException:
+        for name in filled:
+            fill(parts[name], before[name])
+        raise
 
 
 def save_checkpoint(path, **parts):
@@ -295,7 +326,7 @@ def save_checkpoint(path, **parts):
     `save_checkpoint("run.npz", model=model, epoch=3)`; later `load_checkpoint("run.npz", model=model)` fills
     the model and returns `{"epoch": 3}`.
     """
-    path = Path(path)
+    path = Path(path)  # and the temporary file beside it:
     neighbour = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     arrays = {}
     for part, thing in parts.items():
@@ -327,8 +358,10 @@ def load_checkpoint(path, **parts):
     Raises
     ------
     ValueError
-        If a part is not in the file (the message names all that are missing, and nothing was filled), or does
-        not fit, or if the file holds Python objects.
+        If a part is not in the file (the message names all that are missing), or does not fit, or if the file
+        holds Python objects. In each case nothing was filled.
+    TypeError
+        If a part is a plain value: those are returned, not filled.
     """
     saved = {}
     with np.load(path, allow_pickle=False) as file:
@@ -338,8 +371,7 @@ def load_checkpoint(path, **parts):
     missing = sorted(parts.keys() - saved.keys())
     if missing:
         raise ValueError(f"{path} has no {', '.join(missing)}; it holds {', '.join(sorted(saved))}")
-    for part, thing in parts.items():
-        fill(thing, saved[part])
+    fill_all(parts, saved)
     return {part: entries["value"].tolist() for part, entries in saved.items() if list(entries) == ["value"]}
 
 

@@ -27,11 +27,11 @@
 #   01 tensor ──► 02 activations ──► 03 layers ──► 04 losses ──► 05 data
 #                                    ▲ you are here
 #
-#   Sequential ─┬─ "0" Linear ──┬─ weight  (128, 784)
-#               │               └─ bias    (128,)
+#   Sequential ─┬─ "0" Linear ──┬─ weight  (128, 784)     called 0.weight
+#               │               └─ bias    (128,)                0.bias
 #               ├─ "1" ReLU
-#               └─ "2" Linear ──┬─ weight  (10, 128)          names of the parameters:
-#                               └─ bias    (10,)              0.weight  0.bias  2.weight  2.bias
+#               └─ "2" Linear ──┬─ weight  (10, 128)             2.weight
+#                               └─ bias    (10,)                 2.bias
 # ```
 #
 # A network is a tree of modules whose leaves are parameters. Whoever trains it, saves it, counts it or draws it walks
@@ -74,12 +74,12 @@ for depth in range(1, 13):
 # %% [markdown]
 # Two things went wrong.
 #
-# The numbers grow about sevenfold in each layer: after twelve they stand near ten thousand million, and after some
-# thirty more they would leave what `float32` can hold. The matrices were random, but random of the wrong size.
+# The numbers grow about sevenfold in each layer: after twelve they stand near $10^{10}$, and after some thirty more they
+# would leave what `float32` can hold. The matrices were random, but on the wrong scale.
 #
 # And the matrices are gone. They were temporary objects in a loop; nobody can train, count or save them. You could
-# keep twelve variables, and twelve more for the biases, and pass all of them to every function: people did, and
-# forgot one.
+# keep twelve variables, and twelve more for the biases, and pass all of them to every function. Sooner or later you
+# would forget one.
 #
 # A layer solves both. It makes its numbers at the right scale, and it keeps them where they can be found.
 
@@ -128,22 +128,45 @@ def linear_composed(x, weight, bias=None):
     ### END SOLUTION
 
 
+# %% nbgrader={"grade": false, "grade_id": "layers_door_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For the checks: which primitives pass the door while a function runs, and with how many tensors.
+from tinytorch_ref.tensor import Recorder
+
+
+class Doorkeeper:
+    def __init__(self):
+        self.seen = []
+
+    def record(self, output, primitive, inputs, saved, params):
+        self.seen.append((primitive.__name__, len(inputs)))
+
+    def changed(self, tensor):
+        """Changes in place are of no interest here."""
+
+
+def through_the_door(function, *args):
+    before, Recorder.current = Recorder.current, Doorkeeper()
+    try:
+        function(*args)
+        return Recorder.current.seen
+    finally:
+        Recorder.current = before
+
+
 # %% nbgrader={"grade": true, "grade_id": "layers_composed_check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-# Check (2 points): the formula, with a bias and without.
+# Check (2 points): the formula, with a bias and without, in the operators of Tensor.
 x, weight, bias = (
     np.array([[1.0, 2.0], [0.0, -1.0], [3.0, 3.0]]),
     np.array([[3.0, 4.0], [5.0, 6.0]]),
     np.array([0.5, -1.0]),
 )
 y = linear_composed(Tensor(x), Tensor(weight), Tensor(bias))
-check.close(
-    y,
-    x @ weight.T + bias,
-    because="weight[j] holds what makes output j, so x meets the transposed weight; then the bias is added",
-)
-check.close(
-    linear_composed(Tensor(x), Tensor(weight)), x @ weight.T, because="without a bias nothing is added"
-)
+check.close(y, x @ weight.T + bias,
+            because="row j of the weight makes output j: x meets the transposed weight; then add the bias")
+check.close(linear_composed(Tensor(x), Tensor(weight)), x @ weight.T,
+            because="without a bias nothing is added")
+check.equal(("matmul", 2) in through_the_door(linear_composed, Tensor(x), Tensor(weight)), True,
+            because="x @ ... with tensors: a product of NumPy arrays does not pass the door")
 
 # %% [markdown]
 # That makes two arrays: the product, and a new one of the same size for the sum. The sum reads all of the product and
@@ -179,8 +202,8 @@ def linear_forward(x, weight, bias=None):
     >>> linear_forward(np.array([1.0, 2.0]), np.array([[3.0, 4.0], [5.0, 6.0]]), np.array([0.5, 0.0]))
     array([11.5, 17. ])
 
-    Hints: `x.reshape(-1, n)` shows all rows as one matrix and copies nothing. `y += bias` works in place.
-    Give the result the axes of `x`, with `out` in the last place.
+    Hints: `x.reshape(-1, n)` shows all rows as one matrix, mostly without a copy. `y += bias` works in
+    place. Give the result the axes of `x`, with `out` in the last place.
     """
     ### BEGIN SOLUTION
     out_features, in_features = weight.shape
@@ -217,23 +240,14 @@ rng = np.random.default_rng(1)
 weight, bias = rng.normal(size=(4, 3)), rng.normal(size=4)
 for shape in [(5, 3), (2, 5, 3)]:
     x = rng.normal(size=shape)
-    check.close(
-        linear_forward(x, weight, bias),
-        x @ weight.T + bias,
-        because="each row of the last axis is mapped for itself",
-    )
+    check.close(linear_forward(x, weight, bias), x @ weight.T + bias,
+                because="each row of the last axis is mapped for itself")
     check.close(linear_forward(x, weight), x @ weight.T, because="the bias may be absent")
 x = rng.normal(size=3)
-check.close(
-    linear_forward(x, weight, bias),
-    x @ weight.T + bias,
-    because="one row without a batch axis gives one row: shape (4,)",
-)
-with check.raises(
-    ValueError,
-    mentions=["(5, 4)", "(4, 3)"],
-    because="the message should name the shapes of the input and of the weight",
-):
+check.close(linear_forward(x, weight, bias), x @ weight.T + bias,
+            because="one row without a batch axis gives one row: shape (4,)")
+with check.raises(ValueError, mentions=["(5, 4)", "(4, 3)"],
+                  because="the message should name the shapes of the input and of the weight"):
     linear_forward(np.ones((5, 4)), weight, bias)
 
 # %% nbgrader={"grade": true, "grade_id": "layers_linear_forward_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -241,48 +255,30 @@ with check.raises(
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(2)
 x, weight, bias = (rng.normal(size=shape).astype(np.float32) for shape in [(2, 3, 5), (4, 5), (4,)])
-check.equal(
-    arguments_survive(linear_forward, x, weight, bias),
-    True,
-    because="the bias is added into the product, not into an argument",
-)
+check.equal(arguments_survive(linear_forward, x, weight, bias), True,
+            because="the bias is added into the product, not into an argument")
 check.same_dtype(linear_forward(x, weight, bias), np.float32, because="float32 in, float32 out")
-check.same_dtype(
-    linear_forward(x.astype(float), weight.astype(float), bias.astype(float)),
-    np.float64,
-    because="float64 stays",
-)
-check.same_shape(
-    linear_forward(np.zeros((0, 5)), weight, bias), (0, 4), because="an empty batch has an empty result"
-)
+check.same_dtype(linear_forward(x.astype(float), weight.astype(float), bias.astype(float)),
+                 np.float64,
+                 because="float64 stays")
+check.same_shape(linear_forward(np.zeros((0, 5)), weight, bias), (0, 4),
+                 because="an empty batch has an empty result")
 many = rng.normal(size=(2, 1, 3, 2, 5))
-check.close(
-    linear_forward(many, weight, bias),
-    many @ weight.T + bias,
-    because="any number of axes may stand before the last",
-    atol=1e-5,
-)
+check.close(linear_forward(many, weight, bias), many @ weight.T + bias,
+            because="any number of axes may stand before the last", atol=1e-5)
 turned = rng.normal(size=(5, 3)).T
-check.close(
-    linear_forward(turned, weight, bias),
-    turned @ weight.T + bias,
-    because="a transposed view is as good as an array",
-    atol=1e-5,
-)
-with check.raises(
-    ValueError, because="40 numbers are 8 rows of 5 only by accident: the last axis has 10 features"
-):
+check.close(linear_forward(turned, weight, bias), turned @ weight.T + bias,
+            because="a transposed view is as good as an array", atol=1e-5)
+with check.raises(ValueError, mentions=["(4, 10)", "(4, 5)"],
+                  because="40 numbers are 8 rows of 5 only by accident: the last axis has 10 features"):
     linear_forward(np.ones((4, 10)), weight, bias)
-with check.raises(ValueError, because="a square weight does not excuse an input of the wrong width"):
+with check.raises(ValueError,
+                  because="a square weight does not excuse an input of the wrong width"):
     linear_forward(np.ones((3, 2)), np.ones((3, 3)), np.ones(3))
 with count() as counted:
     linear_forward(x, weight, bias)
-check.counts(
-    counted,
-    flops=6 * (2 * 5 * 4 + 4),
-    arrays=1,
-    because="the bias is added in place: the product is the only new array",
-)
+check.counts(counted, flops=6 * (2 * 5 * 4 + 4), arrays=1,
+             because="the bias is added in place: the product is the only new array")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -328,8 +324,8 @@ class Buffer(Tensor):
 # Nothing is registered. When somebody asks for the parameters, the module looks through its own attributes,
 # `vars(self)`.
 #
-# Here is `Module`, complete. Calling a module runs its `forward`. The other methods hand their work to six functions
-# that you write in exercises 3, 4, 6 and 7. Read the names of the methods: they are all PyTorch's.
+# Here is `Module`, complete. Calling a module runs its `forward`. The other methods hand their work to the functions
+# of exercises 3, 4, 6 and 7, which do not exist yet. Read the names of the methods: they are all PyTorch's.
 
 
 # %% nbgrader={"grade": false, "grade_id": "layers_module", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["export"]
@@ -421,9 +417,9 @@ class Module:
 #
 # $$\mathrm{Var}(y) = \text{in} \cdot \sigma^2 \cdot E[x^2].$$
 #
-# With $\sigma = 1$ and 100 inputs the variance grows a hundredfold, which is what you saw (`relu` took half of it
-# away). `relu` sets the negative half of $y$ to 0, so the next layer receives $E[x^2] = \mathrm{Var}(y)/2$. The scale
-# stays the same from layer to layer if
+# `relu` sets the negative half of $y$ to 0, so the next layer receives $E[x^2] = \mathrm{Var}(y)/2$. With $\sigma = 1$ and
+# 100 inputs the mean square grows by $100/2 = 50$ in each layer, and its root by 7: that is what you saw. The scale stays
+# the same from layer to layer if
 #
 # $$\text{in} \cdot \sigma^2 \cdot \tfrac12 = 1, \qquad \sigma = \sqrt{2 / \text{in}}.$$
 #
@@ -499,23 +495,17 @@ def signal(scale, depth=20, width=100):
 
 
 fig, axes = figure()
-for name, scale in [
-    ("variance 1", math.sqrt(50)),
-    ("variance 2 / in", 1.0),
-    ("variance 1 / (3 in)", math.sqrt(1 / 6)),
-]:
+scales = {"variance 1": math.sqrt(50), "variance 2 / in": 1.0, "variance 1 / (3 in)": math.sqrt(1 / 6)}
+for name, scale in scales.items():
     axes.semilogy(range(1, 21), signal(scale), marker="o", label=name)
 axes.set(xlabel="layer", ylabel="root mean square of the signal", xticks=range(0, 21, 5))
 axes.legend()
-show(
-    fig,
-    alt="Signal by layer, log scale: variance 1 rises to 1e17, 2/in stays near 1, 1/(3 in) falls to 1e-8.",
-)
+show(fig, alt="Signal by layer: variance 1 rises to 1e17, 2/in stays near 1, 1/(3 in) falls to 1e-8.")
 
 # %% [markdown]
 # *The figure:* with variance 1 the signal grows by a factor of 7 a layer, with $2/\text{in}$ it stays, and with
-# $1/(3\,\text{in})$ it shrinks by a factor of 2.4. The third is what `torch.nn.Linear` draws by default; in PyTorch,
-# deep networks are therefore initialised by hand.
+# $1/(3\,\text{in})$ it shrinks by a factor of 2.4. The third is what `torch.nn.Linear` draws by default, and one reason
+# why deep networks in PyTorch are often initialised by hand.
 
 
 # %% nbgrader={"grade": false, "grade_id": "layers_linear_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -536,91 +526,55 @@ def signal_after(depth, width, seed=0):
 # %% nbgrader={"grade": true, "grade_id": "layers_linear_check", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 # Check (8 points): what a layer holds, what it computes, and the variance of what comes out.
 layer = Linear(300, 200, rng=0)
-check.equal(
-    (layer.weight.shape, layer.bias.shape),
-    ((200, 300), (200,)),
-    because="the weight is (out, in), the bias (out,)",
-)
-check.equal(
-    isinstance(layer.weight, Parameter) and isinstance(layer.bias, Parameter),
-    True,
-    because="a plain Tensor is not learned",
-)
+check.equal((layer.weight.shape, layer.bias.shape), ((200, 300), (200,)),
+            because="the weight is (out, in), the bias (out,)")
+check.equal(isinstance(layer.weight, Parameter) and isinstance(layer.bias, Parameter), True,
+            because="a plain Tensor is not learned")
 check.close(layer.bias, np.zeros(200), because="the bias starts at 0")
 x = np.random.default_rng(1).normal(size=(500, 300)).astype(np.float32)
 y = layer(Tensor(x))
-check.close(
-    y,
-    x @ layer.weight.data.T + layer.bias.data,
-    because="forward is the linear map of exercise 1",
-    rtol=1e-4,
-    atol=1e-4,
-)
-check.close(
-    y.data.var(),
-    2.0,
-    because="inputs of mean square 1 should give outputs of variance 2: the weights have variance 2 / in",
-    rtol=0.05,
-)
-check.equal(
-    Linear(4, 3, bias=False, rng=0).bias, None, because="bias=False means no bias at all, not one of zeros"
-)
-check.close(
-    Linear(4, 3, rng=5).weight,
-    Linear(4, 3, rng=5).weight.data,
-    because="the same seed gives the same weights",
-)
+check.close(y, x @ layer.weight.data.T + layer.bias.data,
+            because="forward is the linear map of exercise 1", rtol=1e-4, atol=1e-4)
+check.close(y.data.var(), 2.0,
+            because="inputs of mean square 1 should give outputs of variance 2: weights of variance 2 / in",
+            rtol=0.05)
+check.equal(through_the_door(layer, Tensor(x)), [("linear_forward", 3)],
+            because="one apply, with x, weight and bias as inputs: only inputs will get a gradient")
+check.equal(Linear(4, 3, bias=False, rng=0).bias, None,
+            because="bias=False means no bias at all, not one of zeros")
+check.close(Linear(4, 3, rng=5).weight, Linear(4, 3, rng=5).weight.data,
+            because="the same seed gives the same weights")
 
 # %% nbgrader={"grade": true, "grade_id": "layers_linear_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (4 points): scale at other widths and in depth, one generator for two layers, precision.
 ### BEGIN HIDDEN TESTS
 for width, out in [(50, 2000), (800, 100)]:
     weight = Linear(width, out, rng=3).weight.data
-    check.close(
-        weight.var() * width,
-        2.0,
-        because="the variance goes with the number of inputs, not of outputs",
-        rtol=0.05,
-    )
+    check.close(weight.var() * width, 2.0,
+                because="the variance goes with the number of inputs, not of outputs", rtol=0.05)
     check.close(weight.mean() * width**0.5, 0.0, because="the mean of the weights is 0", atol=0.03)
-check.equal(
-    0.4 < signal_after(20, 128) < 2.5,
-    True,
-    because="after 20 layers with relu the mean square should still be near 1",
-)
+check.equal(0.4 < signal_after(20, 128) < 2.5, True,
+            because="after 20 layers with relu the mean square should still be near 1")
 first, second = pair_of_layers(seed=8)
-check.equal(
-    bool(np.allclose(first.weight.data, second.weight.data)),
-    False,
-    because="two layers that share a generator draw different numbers",
-)
-check.equal(
-    bool(np.allclose(Linear(6, 5, rng=1).weight.data, Linear(6, 5, rng=2).weight.data)),
-    False,
-    because="seeds should matter",
-)
-check.equal(
-    bool(np.allclose(Linear(6, 5).weight.data, Linear(6, 5).weight.data)),
-    False,
-    because="without a seed two layers differ",
-)
+check.equal(bool(np.allclose(first.weight.data, second.weight.data)), False,
+            because="two layers that share a generator draw different numbers")
+check.equal(bool(np.allclose(Linear(6, 5, rng=1).weight.data, Linear(6, 5, rng=2).weight.data)),
+            False,
+            because="seeds should matter")
+check.equal(bool(np.allclose(Linear(6, 5).weight.data, Linear(6, 5).weight.data)), False,
+            because="without a seed two layers differ")
 layer = Linear(5, 4, bias=False, rng=0)
 x = np.random.default_rng(4).normal(size=(2, 3, 5)).astype(np.float32)
-check.close(layer(Tensor(x)), x @ layer.weight.data.T, because="without a bias nothing is added", rtol=1e-4)
-check.equal(
-    (layer.weight.requires_grad, layer.weight.grad),
-    (True, None),
-    because="a parameter wants a gradient and has none yet",
-)
+check.close(layer(Tensor(x)), x @ layer.weight.data.T,
+            because="without a bias nothing is added", rtol=1e-4)
+check.equal((layer.weight.requires_grad, layer.weight.grad), (True, None),
+            because="a parameter wants a gradient and has none yet")
 check.same_dtype(layer.weight, np.float32, because="NumPy draws float64; a parameter is float32")
 check.same_dtype(layer(Tensor(x)), np.float32, because="float32 in, float32 out")
 layer = Linear(3, 2, rng=0)
 layer.bias[:] = [5.0, -5.0]
-check.close(
-    layer(Tensor(np.zeros((4, 3)))),
-    np.tile([5.0, -5.0], (4, 1)),
-    because="the bias takes part, and its present values do",
-)
+check.close(layer(Tensor(np.zeros((4, 3)))), np.tile([5.0, -5.0], (4, 1)),
+            because="the bias takes part, and its present values do")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -702,6 +656,11 @@ def members(module):
 
 def unpack(name, value):
     """A list of (name, item): `value` itself, or all items inside a list, tuple or dict, at any depth.
+
+    Examples
+    --------
+    >>> unpack("size", 3), unpack("heads", {"left": [1, 2], "right": []})
+    ([('size', 3)], [('heads.left.0', 1), ('heads.left.1', 2)])
 
     Hints: the function calls itself. `enumerate(value)` and `value.items()` both give pairs of key and item;
     the name of an item is f"{name}.{key}".
@@ -798,33 +757,17 @@ for name, module in find_modules(tree):
 # %% nbgrader={"grade": true, "grade_id": "layers_walk_check", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 # Check (8 points): members of every kind, and the modules inside a module.
 tree = Tree()
-names = [
-    "scale",
-    "stem",
-    "sizes.0",
-    "sizes.1",
-    "blocks.0",
-    "blocks.1",
-    "heads.left.0",
-    "heads.left.1",
-    "heads.right",
-    "nothing",
-]
-check.equal(
-    [name for name, _ in members(tree)],
-    names,
-    because="lists, tuples and dicts are unpacked at any depth; modules stay closed",
-)
-check.equal(dict(members(tree))["sizes.1"], 3, because="members are given as they are, of whatever kind")
+names = ["scale", "stem", "sizes.0", "sizes.1", "blocks.0", "blocks.1"]
+names += ["heads.left.0", "heads.left.1", "heads.right", "nothing"]
+check.equal([name for name, _ in members(tree)], names,
+            because="lists, tuples and dicts are unpacked at any depth; modules stay closed")
+check.equal(dict(members(tree))["sizes.1"], 3,
+            because="members are given as they are, of whatever kind")
 names = ["", "stem", "blocks.0", "blocks.1", "heads.left.0", "heads.left.1", "heads.right"]
-check.equal(
-    [name for name, _ in tree.named_modules()],
-    names,
-    because="the module itself comes first, named '', then all inside it",
-)
-check.equal(
-    [name for name, _ in Leaf(2).named_modules()], [""], because="a module without modules has only itself"
-)
+check.equal([name for name, _ in tree.named_modules()], names,
+            because="the module itself comes first, named '', then all inside it")
+check.equal([name for name, _ in Leaf(2).named_modules()], [""],
+            because="a module without modules has only itself")
 
 # %% nbgrader={"grade": true, "grade_id": "layers_walk_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (4 points): modules in modules, things that occur twice, circles, empty lists, a second walk.
@@ -833,41 +776,23 @@ forest = Forest()
 names = ["", "first", "second", "trees.0.0", "trees.0.0.stem", "trees.0.0.blocks.0", "trees.0.0.blocks.1"]
 names += ["trees.0.0.heads.left.0", "trees.0.0.heads.left.1", "trees.0.0.heads.right"]
 found = [name for name, _ in forest.named_modules()]
-check.equal(
-    found,
-    names,
-    because="names are joined along the way, and a module that occurs twice keeps its first name",
-)
-check.equal(
-    [name for name, _ in forest.named_modules()],
-    names,
-    because="a second walk finds the same: nothing is remembered between walks",
-)
-check.equal(
-    [name for name, _ in Tree().named_modules()][1],
-    "stem",
-    because="nor is anything remembered from another module",
-)
-check.equal(
-    [name for name, _ in circle().named_modules()],
-    ["", "child"],
-    because="a module that was seen is not entered again",
-)
+check.equal(found, names,
+            because="names are joined along the way, and a module that occurs twice keeps its first name")
+check.equal([name for name, _ in forest.named_modules()], names,
+            because="a second walk finds the same: nothing is remembered between walks")
+check.equal([name for name, _ in Tree().named_modules()][1], "stem",
+            because="nor is anything remembered from another module")
+check.equal([name for name, _ in circle().named_modules()], ["", "child"],
+            because="a module that was seen is not entered again")
 module = Module()
 module.empty, module.nested = [], {"a": {}, "b": [[], ()]}
 check.equal([name for name, _ in members(module)], [], because="an empty container holds nothing")
 module.text = "words"
 module.blocks = {0: Leaf(1), 1: [Leaf(1)]}
-check.equal(
-    [name for name, _ in members(module)],
-    ["text", "blocks.0", "blocks.1.0"],
-    because="a text is not a container; keys may be numbers",
-)
-check.equal(
-    [isinstance(part, Leaf) for part in module.modules()],
-    [False, True, True],
-    because="the pairs hold the modules themselves",
-)
+check.equal([name for name, _ in members(module)], ["text", "blocks.0", "blocks.1.0"],
+            because="a text is not a container; keys may be numbers")
+check.equal([isinstance(part, Leaf) for part in module.modules()], [False, True, True],
+            because="the pairs hold the modules themselves")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -927,84 +852,48 @@ sum(parameter.size for parameter in forest.parameters())
 # %% nbgrader={"grade": true, "grade_id": "layers_parameters_check", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 # Check (6 points): names in order, the parameters themselves, and a shared one.
 tree = Tree()
-names = [
-    "scale",
-    "stem.weight",
-    "stem.bias",
-    "blocks.0.weight",
-    "blocks.0.bias",
-    "blocks.1.weight",
-    "blocks.1.bias",
-]
-names += [
-    "heads.left.0.weight",
-    "heads.left.0.bias",
-    "heads.left.1.weight",
-    "heads.left.1.bias",
-    "heads.right.weight",
-    "heads.right.bias",
-]
-check.equal(
-    [name for name, _ in tree.named_parameters()],
-    names,
-    because="parameters of modules in lists, tuples and dicts are found too",
-)
-check.equal(
-    sum(parameter.size for parameter in tree.parameters()),
-    56,
-    because="2 + (4 + 2) + 2 · (9 + 3) + 2 · (1 + 1) + (16 + 4)",
-)
-check.shares_memory(
-    tree.parameters()[1],
-    tree.stem.weight,
-    because="the parameters themselves, not copies: an optimizer will change them",
-)
+parts = ["stem", "blocks.0", "blocks.1", "heads.left.0", "heads.left.1", "heads.right"]
+names = ["scale"] + [f"{part}.{kind}" for part in parts for kind in ("weight", "bias")]
+check.equal([name for name, _ in tree.named_parameters()], names,
+            because="parameters of modules in lists, tuples and dicts are found too")
+check.equal(sum(parameter.size for parameter in tree.parameters()), 56,
+            because="2 + (4 + 2) + 2 · (9 + 3) + 2 · (1 + 1) + (16 + 4)")
+check.shares_memory(tree.parameters()[1], tree.stem.weight,
+                    because="the parameters themselves, not copies: an optimizer will change them")
 forest = Forest()
 names = [name for name, _ in forest.named_parameters()]
-check.equal(
-    "second.weight" in names,
-    False,
-    because="a shared parameter is listed once, under its first name, first.weight",
-)
-check.equal(
-    "second.bias" in names,
-    True,
-    because="equal values are not the same parameter: compare identity, not numbers",
-)
+check.equal("second.weight" in names, False,
+            because="a shared parameter is listed once, under its first name, first.weight")
+check.equal("second.bias" in names, True,
+            because="equal values are not the same parameter: compare identity, not numbers")
 
 # %% nbgrader={"grade": true, "grade_id": "layers_parameters_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (3 points): a deep module, buffers, tensors that are neither, a module without parameters.
 ### BEGIN HIDDEN TESTS
 forest = Forest()
 names = [name for name, _ in forest.named_parameters()]
-check.equal(
-    names[:5],
-    ["own.gain", "first.weight", "first.bias", "second.bias", "trees.0.0.scale"],
-    because="a module's own come first, then its modules in order",
-)
-check.equal(len(names), 4 + 13, because="13 in the tree, each once, though its stem is reached by two paths")
-check.equal(
-    sum(parameter.size for parameter in forest.parameters()),
-    1 + 4 + 2 + 2 + 56,
-    because="each number is counted once",
-)
+check.equal(names[:5], ["own.gain", "first.weight", "first.bias", "second.bias", "trees.0.0.scale"],
+            because="a module's own come first, then its modules in order")
+check.equal(len(names), 4 + 13,
+            because="13 in the tree, each once, though its stem is reached by two paths")
+check.equal(sum(parameter.size for parameter in forest.parameters()), 1 + 4 + 2 + 2 + 56,
+            because="each number is counted once")
 check.equal(len(forest.parameters()), 17, because="a second walk finds the same")
 module = Module()
 module.constant, module.steps = Tensor([1.0]), Buffer([0])
 module.inner, module.weight = Leaf(1), Parameter([1.0])
-check.equal(
-    [name for name, _ in module.named_parameters()],
-    ["weight", "inner.weight", "inner.bias"],
-    because="a plain Tensor and a Buffer are not learned",
-)
-check.equal(
-    [name for name, _ in module.named_buffers()],
-    ["steps"],
-    because="only tensors of the kind that is asked for",
-)
+check.equal([name for name, _ in module.named_parameters()],
+            ["weight", "inner.weight", "inner.bias"],
+            because="a plain Tensor and a Buffer are not learned")
+check.equal([name for name, _ in module.named_buffers()], ["steps"],
+            because="only tensors of the kind that is asked for")
+check.equal([name for name, _ in find_tensors(module, (Parameter, Buffer))],
+            ["steps", "weight", "inner.weight", "inner.bias"],
+            because="the kind may be a tuple of classes, as isinstance takes it")
 check.equal(ReLU().parameters(), [], because="a module may have none")
 module.zero_grad()
-check.equal(circle().named_parameters()[0][0], "child.weight", because="a circle of modules is walked once")
+check.equal(circle().named_parameters()[0][0], "child.weight",
+            because="a circle of modules is walked once")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1106,54 +995,41 @@ class Double(Module):
 # Check (6 points): order, names, length and parts.
 x = Tensor([1.0, 2.0])
 chain = Sequential(Add(3.0), Double())
-check.close(
-    chain(x),
-    np.array([8.0, 10.0]),
-    because="(x + 3) · 2: first the first module; 2 · x + 3 is the wrong order",
-)
+check.close(chain(x), np.array([8.0, 10.0]),
+            because="(x + 3) · 2: first the first module; 2 · x + 3 is the wrong order")
 check.close(Sequential(Double(), Add(3.0))(x), np.array([5.0, 7.0]), because="2 · x + 3")
 check.equal(len(chain), 2, because="two modules were given")
 check.close(chain[1](x), np.array([2.0, 4.0]), because="chain[1] is the second module")
 model = Sequential(Leaf(2), Double(), Leaf(3))
 names = ["0.weight", "0.bias", "2.weight", "2.bias"]
-check.equal(
-    [name for name, _ in model.named_parameters()], names, because="the attributes are called '0', '1', '2'"
-)
+check.equal([name for name, _ in model.named_parameters()], names,
+            because="the attributes are called '0', '1', '2'")
 
 # %% nbgrader={"grade": true, "grade_id": "layers_sequential_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (3 points): a module twice, chains in chains, no module, more than ten, one exchanged.
 ### BEGIN HIDDEN TESTS
 x = Tensor([1.0, 2.0])
 double, add = Double(), Add(1.0)
-check.close(
-    Sequential(double, add, double)(x),
-    np.array([6.0, 10.0]),
-    because="a module that stands twice in the chain runs twice",
-)
-check.close(
-    Sequential(Sequential(add, double), Sequential(add))(x),
-    np.array([5.0, 7.0]),
-    because="a chain may hold chains",
-)
+check.close(Sequential(double, add, double)(x), np.array([6.0, 10.0]),
+            because="a module that stands twice in the chain runs twice")
+check.close(Sequential(Sequential(add, double), Sequential(add))(x), np.array([5.0, 7.0]),
+            because="a chain may hold chains")
 check.close(Sequential()(x), np.array([1.0, 2.0]), because="a chain of nothing changes nothing")
 long = Sequential(Double(), *[Add(float(number)) for number in range(11)], Double())
-check.close(long(x), np.array([114.0, 118.0]), because="module 10 comes after module 9, not after module 1")
+check.close(long(x), np.array([114.0, 118.0]),
+            because="module 10 comes after module 9, not after module 1")
 check.equal(len(long), 13, because="thirteen modules were given")
 check.close(long[-1](x), np.array([2.0, 4.0]), because="negative indices count from the end")
 inner = Sequential(Sequential(Leaf(1)), Leaf(1))
-check.equal(
-    [name for name, _ in inner.named_modules()],
-    ["", "0", "0.0", "1"],
-    because="names are joined through chains",
-)
+check.equal([name for name, _ in inner.named_modules()], ["", "0", "0.0", "1"],
+            because="names are joined through chains")
 chain = Sequential(Add(1.0), Double())
 chain[0] = Add(5.0)
-check.close(chain(x), np.array([12.0, 14.0]), because="forward uses the modules that the chain holds now")
-check.equal(
-    [name for name, _ in Sequential(Leaf(1), Leaf(1), Leaf(1))[1:].named_children()],
-    ["0", "1"],
-    because="a slice is a chain of its own",
-)
+check.close(chain(x), np.array([12.0, 14.0]),
+            because="forward uses the modules that the chain holds now")
+check.equal([name for name, _ in Sequential(Leaf(1), Leaf(1), Leaf(1))[1:].named_children()],
+            ["0", "1"],
+            because="a slice is a chain of its own")
 with check.unchanged(x, because="no module may change its input"):
     Sequential(add, double)(x)
 ### END HIDDEN TESTS
@@ -1165,8 +1041,8 @@ with check.unchanged(x, because="no module may change its input"):
 # harder: in training, each activation is set to 0 with probability $p$, anew in each pass, so no unit can rely on
 # another. In evaluation nothing is dropped.
 #
-# Then the next layer would see sums that are larger by $1/(1-p)$ than those it was trained on. So what survives is
-# scaled up in training (*inverted dropout*), and the expected value stays:
+# Then the next layer would see sums that are larger by a factor of $1/(1-p)$ than those it was trained on. So what
+# survives is scaled up in training (*inverted dropout*), and the expected value stays:
 #
 # $$E[y] = (1-p) \cdot \frac{x}{1-p} + p \cdot 0 = x$$
 #
@@ -1234,7 +1110,8 @@ class Dropout(Module):
     def forward(self, x):
         """A tensor of the shape and dtype of `x`; in evaluation, or if p is 0, `x` itself."""
         # Hints: `self.rng.random(x.shape)` is uniform from 0 up to, but without, 1: it is at least p with
-        # probability 1 - p. `.astype(x.dtype)` makes 0 and 1 of booleans. With p = 1 nothing is left to scale.
+        # probability 1 - p. `.astype(x.dtype)` makes 0 and 1 of booleans. With p = 1 nothing is left to
+        # scale.
         ### BEGIN SOLUTION
         if not self.training or self.p == 0:
             return x
@@ -1250,35 +1127,36 @@ class Dropout(Module):
 
 
 # %%
-# Try it: run the last line several times in training, then after layer.eval(). What is the mean each time?
+# Try it: three passes, three masks. What is the mean of each? Then call layer.eval() before the loop.
 layer = Dropout(0.5, rng=0)
-x = Tensor(np.ones((4, 8)))
-layer(x)
+x = Tensor(np.ones(12))
+for _ in range(3):
+    print(layer(x))
 
 # %% nbgrader={"grade": true, "grade_id": "layers_dropout_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-# Check (7 points): how many are dropped, how the others are scaled, and the two modes.
+# Check (7 points): how many are dropped, how the others are scaled, the door, and the two modes.
 x = Tensor(np.ones((100, 200)))
 y = Dropout(0.25, rng=0)(x).data
-check.close(
-    y[y != 0], np.full((y != 0).sum(), 4 / 3), because="kept elements are scaled by 1 / (1 - p), here 4/3"
-)
+check.close(y[y != 0], np.full((y != 0).sum(), 4 / 3),
+            because="kept elements are scaled by 1 / (1 - p), here 4/3")
 check.close((y == 0).mean(), 0.25, because="p is the probability to drop, not to keep", atol=0.02)
 check.close(y.mean(), 1.0, because="dropping and scaling cancel: the mean stays", rtol=0.03)
 layer = Dropout(0.25, rng=0)
-check.equal(bool((layer(x).data == layer(x).data).all()), False, because="each pass draws a new mask")
+check.equal(bool((layer(x).data == layer(x).data).all()), False,
+            because="each pass draws a new mask")
+check.equal(bool(through_the_door(layer, x)), True,
+            because="apply(dropout_forward, x, mask=mask): what does not pass the door gets no gradient")
 layer.eval()
-check.close(layer(x), np.ones((100, 200)), because="in evaluation nothing is dropped and nothing is scaled")
+check.close(layer(x), np.ones((100, 200)),
+            because="in evaluation nothing is dropped and nothing is scaled")
 net = Tree()
 net.eval()
-check.equal(
-    [module.training for module in net.modules()],
-    [False] * 7,
-    because="eval() reaches all modules inside, also those in lists and dicts",
-)
+net.eval()
+check.equal([module.training for module in net.modules()], [False] * 7,
+            because="eval(), even twice, switches off all modules inside, also those in lists and dicts")
 net.train()
-check.equal(
-    [module.training for module in net.modules()], [True] * 7, because="train() switches all of them back"
-)
+check.equal([module.training for module in net.modules()], [True] * 7,
+            because="train() switches all of them back")
 
 # %% nbgrader={"grade": true, "grade_id": "layers_dropout_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (4 points): p of 0, 1 and others, elements on their own, seeds, precision, modes deep inside.
@@ -1286,48 +1164,42 @@ check.equal(
 values = np.random.default_rng(6).normal(size=(50, 40)) + 3
 x = Tensor(values)
 check.close(Dropout(0.0, rng=0)(x), values, because="with p = 0 nothing is dropped")
-check.close(
-    Dropout(1.0, rng=0)(x), np.zeros((50, 40)), because="with p = 1 everything is: 0, not NaN from 0 / 0"
-)
+check.close(Dropout(1.0, rng=0)(x), np.zeros((50, 40)),
+            because="with p = 1 everything is: 0, not NaN from 0 / 0")
 y = Dropout(0.8, rng=1)(x).data
 check.close((y == 0).mean(), 0.8, because="p is the probability to drop", atol=0.03)
-check.close(y[y != 0], 5.0 * values[y != 0], because="kept elements are scaled by 1 / (1 - 0.8)", rtol=1e-4)
+check.close(y[y != 0], 5.0 * values[y != 0],
+            because="kept elements are scaled by 1 / (1 - 0.8)", rtol=1e-4)
 dropped = (y == 0).mean(axis=0)
-check.equal(
-    bool(0 < dropped.min() and dropped.max() < 1),
-    True,
-    because="each element is dropped on its own, not a whole column",
-)
+check.equal(bool(0 < dropped.min() and dropped.max() < 1), True,
+            because="each element is dropped on its own, not a whole column")
 dropped = (y == 0).mean(axis=1)
-check.equal(
-    bool(0 < dropped.min() and dropped.max() < 1),
-    True,
-    because="each element is dropped on its own, not a whole row",
-)
-check.close(
-    Dropout(0.5, rng=7)(x), Dropout(0.5, rng=7)(x).data, because="the same seed gives the same first mask"
-)
-check.equal(
-    bool((Dropout(0.5, rng=7)(x).data == Dropout(0.5, rng=8)(x).data).all()),
-    False,
-    because="other seeds give other masks",
-)
-check.same_dtype(Dropout(0.5, rng=0)(x), np.float32, because="the mask takes the precision of the input")
-check.same_dtype(Dropout(0.5, rng=0)(Tensor(values, dtype=np.float64)), np.float64, because="float64 stays")
+check.equal(bool(0 < dropped.min() and dropped.max() < 1), True,
+            because="each element is dropped on its own, not a whole row")
+layer = Dropout(0.25, rng=5)
+counts = {int((layer(x).data == 0).sum()) for _ in range(5)}
+check.equal(len(counts) > 1, True,
+            because="how many are dropped differs from pass to pass: each element has its own chance")
+check.shares_memory(Dropout(0.5, rng=0).eval()(x), x, because="in evaluation the result is x itself")
+check.close(Dropout(0.5, rng=7)(x), Dropout(0.5, rng=7)(x).data,
+            because="the same seed gives the same first mask")
+check.equal(bool((Dropout(0.5, rng=7)(x).data == Dropout(0.5, rng=8)(x).data).all()), False,
+            because="other seeds give other masks")
+check.same_dtype(Dropout(0.5, rng=0)(x), np.float32,
+                 because="the mask takes the precision of the input")
+check.same_dtype(Dropout(0.5, rng=0)(Tensor(values, dtype=np.float64)), np.float64,
+                 because="float64 stays")
 with check.unchanged(x, because="the input is not dropped in place"):
     Dropout(0.5, rng=0)(x)
 net = Sequential(Double(), Sequential(Dropout(0.5, rng=0)))
 net.eval()
 check.close(net(x), 2 * values, because="eval() reaches a Dropout two levels down")
-check.equal(
-    (Module().training, Dropout(0.5).training),
-    (True, True),
-    because="a fresh module is in training: the mode is set on objects, not on the class",
-)
-check.equal(
-    bool((net.train()(x).data == 0).any()), True, because="train() returns the module and switches back on"
-)
-check.close(Dropout(0.5, rng=0).eval()(Tensor(2.0)), 2.0, because="a tensor without axes is allowed")
+check.equal((Module().training, Dropout(0.5).training), (True, True),
+            because="a fresh module is in training: the mode is set on objects, not on the class")
+check.equal(bool((net.train()(x).data == 0).any()), True,
+            because="train() returns the module and switches back on")
+check.close(Dropout(0.5, rng=0).eval()(Tensor(2.0)), 2.0,
+            because="a tensor without axes is allowed")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1337,8 +1209,8 @@ check.close(Dropout(0.5, rng=0).eval()(Tensor(2.0)), 2.0, because="a tensor with
 # is short. Two decisions matter.
 #
 # **Copies.** `best = net.state_dict()` should mean the network as it is now. If the dict held the parameters' own
-# arrays, training on would change `best` too. (PyTorch's `state_dict` does hold references, and this surprises people
-# every year.)
+# arrays, training on would change `best` too. (PyTorch's `state_dict` does hold references: there you would write
+# `copy.deepcopy(net.state_dict())`.)
 #
 # **All or nothing.** A state may not fit: a layer was renamed, one was added, a width changed. A loader that stops at
 # the first mismatch leaves half of a network from one file and half from another. So compare everything first, raise
@@ -1346,7 +1218,8 @@ check.close(Dropout(0.5, rng=0).eval()(Tensor(2.0)), 2.0, because="a tensor with
 # copy.
 #
 # ```
-#   ValueError: this state does not fit Sequential: missing 2.bias; unexpected 3.weight, 3.bias;
+#   ValueError: this state does not fit Sequential: missing 2.bias;
+#               unexpected 3.weight, 3.bias;
 #               of another shape 0.weight (128, 784) instead of (64, 784)
 # ```
 #
@@ -1384,8 +1257,8 @@ def load_state(module, state):
     Raises
     ------
     ValueError
-        If a name is missing or unexpected, or a shape differs. The message lists all of them, and nothing has
-        changed.
+        If a name is missing or unexpected, or a shape differs. The message lists all such names, and both
+        shapes where they differ; nothing has changed.
 
     Hints: make the three lists first. `tensor[...] = array` writes all values in place, but it broadcasts:
     compare shapes before.
@@ -1438,36 +1311,37 @@ def spoil_state_after_loading(module):
         values[...] = 9.0
 
 
+def arrays_survive_loading(module):
+    before = [parameter.data for parameter in module.parameters()]
+    module.load_state_dict(module.state_dict())
+    return all(parameter.data is old for parameter, old in zip(module.parameters(), before))
+
+
 # %% nbgrader={"grade": true, "grade_id": "layers_state_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 # Check (7 points): what a state holds, the way back, and the error.
 tree = Tree()
 state = tree.state_dict()
-check.equal(
-    list(state),
-    [name for name, _ in tree.named_parameters()],
-    because="one entry for each parameter, under its name",
-)
-check.close(state["scale"], np.array([1.0, 2.0]), because="the entry holds the values of the parameter")
+check.equal(list(state), [name for name, _ in tree.named_parameters()],
+            because="one entry for each parameter, under its name")
+check.close(state["scale"], np.array([1.0, 2.0]),
+            because="the entry holds the values of the parameter")
+check.equal(isinstance(state["scale"], Tensor), False, because="a state holds plain arrays")
 state = state_after_training(tree)
-check.close(state["scale"], np.array([1.0, 2.0]), because="a state is a copy: training on must not change it")
-check.close(tree.scale, np.array([2.0, 3.0]), because="asking for the state does not change the module")
+check.close(state["scale"], np.array([1.0, 2.0]),
+            because="a state is a copy: training on must not change it")
+check.close(tree.scale, np.array([2.0, 3.0]),
+            because="asking for the state does not change the module")
 tree.load_state_dict(state)
 check.close(tree.scale, np.array([1.0, 2.0]), because="loading brings the saved values back")
 spoil_state_after_loading(tree)
-check.close(
-    tree.scale,
-    np.array([1.0, 2.0]),
-    because="loading copies as well: the state and the module share no memory",
-)
+check.close(tree.scale, np.array([1.0, 2.0]),
+            because="loading copies as well: the state and the module share no memory")
 wrong = tree.state_dict()
 wrong["extra.weight"] = wrong.pop("stem.bias")
 wrong["blocks.1.weight"] = np.zeros((3, 4))
 mentions = ["stem.bias", "extra.weight", "blocks.1.weight", "(3, 4)", "(3, 3)"]
-with check.raises(
-    ValueError,
-    mentions=mentions,
-    because="one error should list all: missing, unexpected, and of another shape",
-):
+with check.raises(ValueError, mentions=mentions,
+                  because="one error should list all: missing, unexpected, and of another shape"):
     tree.load_state_dict(wrong)
 
 # %% nbgrader={"grade": true, "grade_id": "layers_state_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1476,40 +1350,35 @@ with check.raises(
 tree = Tree()
 wrong = {name: values + 1 for name, values in tree.state_dict().items()}
 del wrong["heads.right.bias"]
-with check.unchanged(
-    tree.scale,
-    tree.stem.weight,
-    tree.heads["right"].weight,
-    because="a load that fails should change nothing",
-):
-    with check.raises(
-        ValueError, mentions="heads.right.bias", because="the last parameter is missing from the state"
-    ):
+with check.unchanged(tree.scale, tree.stem.weight, tree.heads["right"].weight,
+                     because="a load that fails should change nothing"):
+    with check.raises(ValueError, mentions="heads.right.bias",
+                      because="the last parameter is missing from the state"):
         tree.load_state_dict(wrong)
 for shape in [(1,), (), (1, 2), (2, 1)]:
     wrong = tree.state_dict()
     wrong["scale"] = np.full(shape, 5.0)
-    with check.raises(ValueError, mentions="scale", because="a shape that only broadcasts is another shape"):
+    with check.raises(ValueError, mentions="scale",
+                      because="a shape that only broadcasts is another shape"):
         tree.load_state_dict(wrong)
-with check.raises(
-    ValueError, mentions="unknown", because="an unexpected name is an error, not something to pass over"
-):
+with check.raises(ValueError, mentions="unknown",
+                  because="an unexpected name is an error, not something to pass over"):
     tree.load_state_dict({**tree.state_dict(), "unknown": np.zeros(1)})
 with check.raises(ValueError, because="an empty state fits no module with parameters"):
     Leaf(1).load_state_dict({})
 held = tree.stem.weight
 tree.load_state_dict({name: values + 1 for name, values in tree.state_dict().items()})
-check.close(
-    held,
-    np.full((2, 2), 1.5),
-    because="loading writes into the parameters that there are: an optimizer holds them",
-)
+check.close(held, np.full((2, 2), 1.5),
+            because="loading writes into the parameters that there are: an optimizer holds them")
 check.shares_memory(held, tree.stem.weight, because="the module keeps its parameter objects")
-check.equal(
-    (tree.scale.requires_grad, isinstance(tree.scale, Parameter)),
-    (True, True),
-    because="a parameter stays a parameter",
-)
+check.equal(arrays_survive_loading(tree), True,
+            because="loading writes into the arrays that there are, tensor[...] = array")
+chain = Sequential(Leaf(1), Leaf(1))
+values = {"1.weight": [[5.0]], "1.bias": [6.0], "0.weight": [[7.0]], "0.bias": [8.0]}
+chain.load_state_dict({name: np.array(value) for name, value in values.items()})
+check.close(chain[0].weight, np.array([[7.0]]), because="values go by their names, not by their order")
+check.equal((tree.scale.requires_grad, isinstance(tree.scale, Parameter)), (True, True),
+            because="a parameter stays a parameter")
 tree.load_state_dict({name: values.astype(np.float64) for name, values in tree.state_dict().items()})
 check.same_dtype(tree.scale, np.float32, because="the parameter keeps its own precision")
 forest = Forest()
@@ -1523,11 +1392,8 @@ module.load_state_dict(state)
 check.equal(int(module.steps.data[0]), 3, because="buffers are loaded too")
 other = Tree()
 other.load_state_dict({name: Tensor(values) for name, values in tree.state_dict().items()})
-check.close(
-    other.heads["left"][1].weight,
-    tree.heads["left"][1].weight.data,
-    because="values may be tensors; the state of one tree fits another",
-)
+check.close(other.heads["left"][1].weight, tree.heads["left"][1].weight.data,
+            because="values may be tensors; the state of one tree fits another")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1588,30 +1454,20 @@ parts = check.partial(5)
 with parts.part(3, "parameters"):
     for sizes in [(784, 128, 10), (5, 7), (3, 4, 4, 2)]:
         found = sum(parameter.size for parameter in mlp(sizes).parameters())
-        check.equal(
-            found,
-            sum(m * n + n for m, n in zip(sizes, sizes[1:])),
-            because="your walk should find each weight and each bias once",
-        )
-        check.equal(
-            predict_parameters(sizes), found, because="each layer has a weight (out, in) and a bias (out,)"
-        )
+        check.equal(found, sum(m * n + n for m, n in zip(sizes, sizes[1:])),
+                    because="your walk should find each weight and each bias once")
+        check.close(predict_parameters(sizes), found, rtol=0, atol=0,
+                    because="each layer has a weight (out, in) and a bias (out,)")
 with parts.part(2, "bytes in training"):
     for sizes in [(784, 128, 10), (3, 4, 4, 2)]:
         parameters = mlp(sizes).parameters()
         for parameter in parameters:
             parameter.grad = np.zeros(parameter.shape, dtype=np.float32)
         measured = sum(parameter.memory_footprint() for parameter in parameters)
-        check.equal(
-            measured,
-            8 * sum(m * n + n for m, n in zip(sizes, sizes[1:])),
-            because="4 bytes a number, for values and gradients",
-        )
-        check.equal(
-            predict_training_bytes(sizes),
-            measured,
-            because="the gradients take as much again as the parameters",
-        )
+        check.equal(measured, 8 * sum(m * n + n for m, n in zip(sizes, sizes[1:])),
+                    because="4 bytes a number, for values and gradients")
+        check.close(predict_training_bytes(sizes), measured, rtol=0, atol=0,
+                    because="the gradients take as much again as the parameters")
 parts.score()
 
 # %% [markdown]
@@ -1624,8 +1480,8 @@ parts.score()
 # Predict the FLOPs of a forward pass of an MLP for a batch of `batch` rows: a multiply-add is 2, the bias adds 1 for
 # each output, and each `relu` is 1 for each element (there is none after the last layer).
 #
-# Then compare your two linear maps. How many arrays does each make, for 32 rows and with a bias? A view is not a new
-# array.
+# Then compare your two linear maps, `linear_composed` and `linear_forward`, for 32 rows, 1,000 outputs and a bias. How
+# many arrays does each make (a view is not a new array)? And how many bytes do its arrays take at most at one time?
 
 
 # %% nbgrader={"grade": false, "grade_id": "forward_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1638,6 +1494,7 @@ def predict_forward_flops(sizes, batch):
 
 
 # How many arrays each makes, and the most bytes its arrays take at one time, for 32 rows and 1,000 outputs.
+# Write numbers in place of None, then delete the two lines below them.
 arrays_made = {"linear_composed": None, "linear_forward": None}
 peak_of_arrays = {"linear_composed": None, "linear_forward": None}
 ### BEGIN SOLUTION
@@ -1651,7 +1508,21 @@ model, x = mlp((784, 128, 10)), Tensor(np.zeros((64, 784)))
 with count() as counted:
     model(x)
 print(f"predicted {predict_forward_flops((784, 128, 10), 64):,}, counted {counted.flops:,}")
-dict(counted.by_kind)
+print(dict(counted.by_kind))
+
+# %%
+# Measure: arrays and bytes of the two linear maps.
+x, weight, bias = Tensor(np.ones((32, 20))), Tensor(np.ones((1000, 20))), Tensor(np.ones(1000))
+calls = {
+    "linear_composed": lambda: linear_composed(x, weight, bias),
+    "linear_forward": lambda: apply(linear_forward, x, weight, bias),
+}
+for name, call in calls.items():
+    with count() as counted:
+        call()
+    with peak_memory() as measured:
+        call()
+    print(f"{name:15} {counted.arrays} new, at most {measured.peak_bytes:,} bytes at one time")
 
 # %% nbgrader={"grade": true, "grade_id": "forward_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 # Check (7 points): FLOPs, arrays and peak memory, each against what your own code does.
@@ -1662,48 +1533,34 @@ with parts.part(4, "FLOPs of a forward pass"):
         with count() as counted:
             model(x)
         flops = batch * (sum(2 * m * n + n for m, n in zip(sizes, sizes[1:])) + sum(sizes[1:-1]))
-        check.counts(counted, flops=flops, because="your network should do no more than the formula asks for")
-        check.equal(
-            predict_forward_flops(sizes, batch),
-            counted.flops,
-            because="each row passes all layers: 2 · in · out, the bias, and relu between layers",
-        )
+        check.counts(counted, flops=flops,
+                     because="your network should do no more than the formula asks for")
+        check.close(predict_forward_flops(sizes, batch), counted.flops, rtol=0, atol=0,
+                    because="each row passes all layers: 2 · in · out, the bias, and relu between layers")
 x, weight, bias = Tensor(np.ones((32, 20))), Tensor(np.ones((1000, 20))), Tensor(np.ones(1000))
 with parts.part(1, "arrays"):
     with count() as composed:
         linear_composed(x, weight, bias)
     with count() as fused:
         apply(linear_forward, x, weight, bias)
-    check.counts(
-        fused,
-        arrays=1,
-        flops=composed.flops,
-        because="the fused form adds the bias into the product, with the same arithmetic",
-    )
-    check.equal(
-        arrays_made,
-        {"linear_composed": composed.arrays, "linear_forward": fused.arrays},
-        because="a product, and a sum that is a new array or not",
-    )
+    check.counts(fused, arrays=1, flops=composed.flops,
+                 because="the fused form adds the bias into the product, with the same arithmetic")
+    check.equal(arrays_made, {"linear_composed": composed.arrays, "linear_forward": fused.arrays},
+                because="a product, and a sum that is a new array or not")
 with parts.part(2, "peak"):
     for name, arrays in [("linear_composed", 2), ("linear_forward", 1)]:
-        check.equal(
-            peak_of_arrays[name],
-            arrays * 32 * 1000 * 4,
-            because="arrays alive at one time, of 32 · 1000 numbers of 4 bytes",
-        )
+        check.close(peak_of_arrays[name], arrays * 32 * 1000 * 4, rtol=0, atol=0,
+                    because="arrays alive at one time, of 32 · 1000 numbers of 4 bytes")
     with peak_memory() as measured:
         apply(linear_forward, x, weight, bias)
-    check.counts(
-        measured,
-        peak_bytes=range(128_000, 200_000),
-        because="one array of the output's size, and some small objects",
-    )
+    check.counts(measured, peak_bytes=range(128_000, 200_000),
+                 because="one array of the output's size, and some small objects")
 parts.score()
 
 # %% [markdown]
-# *What you just measured.* Fusing saves no arithmetic: it saves an array. For large batches the saved array is memory
-# that need not be fetched, written and given back, and this is where the time goes.
+# *What you just measured.* Fusing saves no arithmetic; it saves an array. For large batches that is memory which need not
+# be asked for, written and read again, and adding a bias costs hardly any time apart from that. The measured peaks lie a
+# little above your numbers, since NumPy needs some working memory of its own.
 
 # %% [markdown]
 # ## Systems 3 · What does a batch weigh?
@@ -1769,10 +1626,7 @@ axes.loglog(batches, peaks, marker="s", label="peak in evaluation")
 axes.axhline(predict_parameters(sizes) * 4 / 1e6, color="#009E73", linestyle="-.", label="parameters")
 axes.set(xlabel="batch size", ylabel="megabytes", xticks=batches, xticklabels=batches)
 axes.legend()
-show(
-    fig,
-    alt="Bytes by batch size, log-log: activations and peak rise in proportion, parameters stay at 1.3 MB.",
-)
+show(fig, alt="Bytes by batch size: activations and peak rise in proportion, parameters stay at 1.3 MB.")
 
 # %% [markdown]
 # *The figure:* bytes against batch size for the MLP 784-256-256-256-10, on logarithmic axes. The parameters stay at
@@ -1788,41 +1642,26 @@ with parts.part(3, "kept in training"):
         with peak_memory() as measured:
             outputs = outputs_of(model, x)
         expected = 4 * batch * (2 * sum(sizes[1:-1]) + sizes[-1])
-        check.counts(
-            measured,
-            kept_bytes=expected,
-            because="each module should make one array of its output's size and keep no other",
-        )
-        check.equal(
-            predict_kept_bytes(sizes, batch),
-            expected,
-            because="a hidden layer has two outputs, of the linear map and of relu; the last has one",
-        )
+        check.counts(measured, kept_bytes=expected,
+                     because="each module should make one array of its output's size and keep no other")
+        check.close(predict_kept_bytes(sizes, batch), expected, rtol=0, atol=0,
+                    because="a hidden layer has two outputs, of the linear map and of relu; the last one")
 with parts.part(3, "peak in evaluation"):
     for sizes, batch in [((784, 128, 10), 1000), ((20, 300, 200, 5), 500)]:
         model, x = mlp(sizes), Tensor(np.zeros((batch, sizes[0])))
         with peak_memory() as measured:
             model(x)
         expected = 4 * batch * 2 * max(sizes[1:-1])
-        check.counts(
-            measured,
-            peak_bytes=range(expected, expected + 40_000),
-            because="an input can go once the next output is there",
-        )
-        check.equal(
-            predict_evaluation_peak(sizes, batch),
-            expected,
-            because="relu of the widest hidden layer: its input and its output are alive together",
-        )
+        check.counts(measured, peak_bytes=range(expected, expected + 40_000),
+                     because="an input can go once the next output is there")
+        check.close(predict_evaluation_peak(sizes, batch), expected, rtol=0, atol=0,
+                    because="relu of the widest hidden layer: its input and its output are alive together")
 with parts.part(2, "batch that outweighs the parameters"):
     for sizes in [(784, 128, 10), (20, 300, 200, 5), (3, 1, 4)]:
         parameters = 4 * sum(parameter.size for parameter in mlp(sizes).parameters())
         expected = parameters // (4 * (2 * sum(sizes[1:-1]) + sizes[-1])) + 1
-        check.equal(
-            batch_that_outweighs(sizes),
-            expected,
-            because="more bytes, not as many: compare one row's activations with the parameters",
-        )
+        check.close(batch_that_outweighs(sizes), expected, rtol=0, atol=0,
+                    because="more bytes, not as many: compare one row's activations with the parameters")
 parts.score()
 
 # %% [markdown]
@@ -1838,12 +1677,13 @@ parts.score()
 # %% [markdown] nbgrader={"grade": true, "grade_id": "layers_explain", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (5 points).**
-# 2: bytes. 1,863,690 parameters take 7.5 MB, with gradients 15 MB; the outputs kept are 4·1,024 + 10 numbers a row,
-# 16 kB, so 269 MB at batch 16,384 (1 MB at 64). Right within rounding; one slip costs 1.
-# 1: concludes that activations, which grow with the batch, are the limit, and not the model, which does not.
-# 1: evaluation keeps only two neighbouring outputs, 2·1,024·4·16,384 = 134 MB, so it fits.
-# 1: changes the batch (8,192 or less), or keeps fewer activations; says that halving the hidden layers works only
-# because it halves the activations as well, and gives up half of the model's width for it.
+#
+# - 2: bytes. 1,863,690 parameters take 7.5 MB, with gradients 15 MB; the outputs kept are 4·1,024 + 10 numbers a row,
+#   16 kB, so 269 MB at batch 16,384 (1 MB at 64). Right within rounding; one slip costs 1.
+# - 1: concludes that activations, which grow with the batch, are the limit, and not the model, which does not.
+# - 1: evaluation keeps only two neighbouring outputs, 2·1,024·4·16,384 = 134 MB, so it fits.
+# - 1: changes the batch (8,192 or less), or keeps fewer activations; says that halving the hidden layers works only
+#   because it halves the activations as well, and gives up half of the model's width for it.
 #
 # *A good answer.* "The parameters and their gradients take 15 MB at any batch. The kept outputs take 16 kB a row, so
 # 1 MB at batch 64 but 269 MB at 16,384: the batch is too big, not the model. Evaluation needs only the input and
@@ -1869,7 +1709,7 @@ parts.score()
 # **Results that differ from call to call in evaluation**: `model.eval()` was forgotten, and `Dropout` is still at
 # work.
 #
-# **All hidden units compute the same**: each layer was given the same seed, `rng=0`. Make one generator,
+# **Layers of the same size start with the same weights**: each was given the same seed, `rng=0`. Make one generator,
 # `rng = np.random.default_rng(0)`, and give it to every layer.
 #
 # **`ValueError: this state does not fit Sequential: missing 2.bias; unexpected 3.weight`**: the state was saved from
@@ -1884,9 +1724,10 @@ parts.score()
 # | `Linear` | (in + 1)·out parameters, 4 bytes each | `torch.nn.Linear` | PyTorch draws weights of variance 1/(3·in), and random biases |
 # | `Parameter`, `Module` | a walk over `vars(self)` when asked | `torch.nn.Module` | PyTorch registers parts as they are assigned, and needs `ModuleList` for lists |
 # | `Sequential` | nothing of its own | `torch.nn.Sequential` | PyTorch's also takes an ordered dict, whose keys become the names |
-# | `Dropout` | 1 FLOP an element, and a mask as large as the input | `torch.nn.Dropout` | PyTorch draws from one global generator, yours from the layer's own |
+# | `Dropout` | 2 FLOPs an element, and a mask as large as the input | `torch.nn.Dropout` | PyTorch draws from one global generator, yours from the layer's own |
 # | `state_dict` | a copy of all parameters | `Module.state_dict` | PyTorch's holds references, and lists a shared parameter under each of its names |
 # | `load_state_dict` | nothing new: it writes in place | `Module.load_state_dict` | PyTorch copies what fits before it raises |
 #
 # Your networks compute, but they have learned nothing, and nothing yet says how wrong they are. That is the loss, and
-# module 04 builds it. Before that, the first milestone: a single `Linear` layer and the oldest learning rule of all.
+# module 04 builds it. Before that comes the first milestone, the perceptron of 1958: a single linear layer with a
+# learning rule of its own.

@@ -24,13 +24,16 @@
 # | **Becomes** | `tinytorch_ref/training.py`, the loop of every milestone from here on |
 #
 # ```
-#   01 tensor ──► … ──► 05 data ──► 06 autograd ──► 07 optimizers ──► 08 training ──► first milestone on MNIST
-#                                                                     ▲ you are here
+#   01 tensor ─► … ─► 06 autograd ─► 07 optimizers ─► 08 training ─► MNIST
+#                                                     ▲ you are here
+#
 #   fit
-#    ├─ train_epoch      for each batch: zero_grad, compute_gradients, clip, step
-#    ├─ evaluate         no recording, evaluation mode, and the mode put back
-#    ├─ EarlyStopping    the best parameters so far, and when to give up
-#    └─ save_checkpoint  all that is needed to go on, in one file
+#    ├─ train_epoch    for each batch: zero_grad, compute_gradients, clip, step
+#    ├─ evaluate       no recording, evaluation mode, and the mode put back
+#    └─ EarlyStopping  the best parameters so far, and when to give up
+#
+#   gradient_report    which gradients are missing, not finite, too large, zero
+#   save_checkpoint    all that is needed to go on, in one file
 # ```
 
 # %% nbgrader={"grade": false, "grade_id": "training_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -97,7 +100,7 @@ def classifier(seed=0, hidden=64, dropout=0.0, rng=None):
 print(train_set, "for training,", len(test_set), "for testing")
 
 # %% [markdown]
-# A training loop is five lines. Here it is twice, once without `zero_grad`. Nothing fails and nothing is printed in red.
+# A training loop is five lines. Here it runs twice, once without `zero_grad`. No error is raised.
 
 # %%
 losses = {"with zero_grad": [], "without": []}
@@ -125,25 +128,26 @@ show(
 # %% [markdown]
 # *The figure:* the loss of each batch in the first epoch. With `zero_grad` it falls steadily. Without, gradients add up
 # in `grad`, and each step goes along the sum of all gradients so far: at first that is even faster, then it overshoots, and
-# the loss jumps to where it began. Such mistakes do not stop the program, and for a while they may even look like progress.
+# the loss jumps above where it began. Such mistakes do not stop the program, and for a while they may even look like progress.
 # Today's functions are short, and each is a place where one can hide.
 
 # %% [markdown]
 # ## 1 · Gradients of a batch, whole or in parts
 #
-# What was a mistake a moment ago is also a tool. Gradients add up; so a batch can be cut into parts, one after the other
-# passed forward and backward, and the sum is the gradient of the whole. Only the activations of *one* part are in memory at a
+# What was a mistake a moment ago is also a tool. Gradients add up, so you can cut a batch into parts and pass one after the
+# other forward and backward: the sum is the gradient of the whole. Only the activations of *one* part are in memory at a
 # time. This is *gradient accumulation*: the way to train with batches that do not fit.
 #
-# The loss is a mean. For a batch of $N$ rows in parts of $n_1 + n_2 + \dots = N$ rows:
+# The loss is a mean. For a batch of $N$ rows in parts of $n_1 + n_2 + \dots = N$ rows, with $\ell_i$ for the loss of row $i$
+# and $L_p$ for the mean loss of part $p$:
 #
 # $$L = \frac1N \sum_{i=1}^{N} \ell_i = \sum_p \frac{n_p}{N}\, L_p, \qquad L_p = \frac{1}{n_p}\sum_{i \in p} \ell_i$$
 #
 # So each part's loss is scaled by its share of the rows *before* `backward`. (Dividing by the number of parts is right only
-# if all parts are equal; the last one often is not.)
+# if all parts have the same number of rows.)
 #
-# Write `compute_gradients`. It adds to the gradients that are there, as `backward` does; to forget the old ones is the
-# business of the caller.
+# Write `compute_gradients`. It adds to the gradients that are there, as `backward` does; the caller decides when to forget
+# the old ones.
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
@@ -156,10 +160,10 @@ def compute_gradients(model, x, y, loss_fn, parts=1):
     x, y : Tensor of shape (N, ...)
         Inputs and targets.
     loss_fn : function
-        Of predictions and targets; returns the mean loss of the rows, a tensor of one number.
+        Of predictions and targets; gives the mean loss of the rows, a tensor of one number.
     parts : int
-        In how many pieces the batch is passed through the model, one after the other. If there are fewer rows
-        than that, each row is a piece.
+        In how many pieces, equal or different by one row, the batch is passed through the model, one after
+        the other. If there are fewer rows than that, each row is a piece.
 
     Returns
     -------
@@ -224,7 +228,7 @@ error = x @ np.full((3, 1), 0.5) - y
 slope = 2 * (error * x).mean(axis=0)
 parts = check.partial(9)
 for points, number, sizes in [(3, 1, [6]), (3, 3, [2, 2, 2]), (3, 4, [1, 1, 2, 2])]:
-    with parts.part(points, f"{number} of {len(sizes)} parts"):
+    with parts.part(points, f"parts={number}"):
         model = Watched()
         loss = compute_gradients(model, Tensor(x), Tensor(y), mse_loss, parts=number)
         check.close(
@@ -292,10 +296,10 @@ check.equal(
 # Before all of it the model is put into training mode, `model.train()`, so that dropout drops.
 #
 # The epoch's loss is the mean over all *samples*. The last batch may be smaller: with 1,438 digits in batches of 64, it has
-# 30. The mean of the batches' means would count its digits twice.
+# 30. The mean of the batches' means would count each of these about twice.
 #
-# The bar that shows how far an epoch is comes first, complete: `for batch in progress(loader)`. It writes only where
-# somebody watches, and leaves nothing behind.
+# The next cell, which is complete, is a bar that shows how far an epoch is: `for batch in progress(loader)`. It writes only to
+# a terminal or a notebook, and removes the bar at the end.
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_progress", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["export"]
@@ -342,7 +346,7 @@ def train_epoch(model, loader, loss_fn, optimizer, parts=1, max_norm=None, sched
     Parameters
     ----------
     model : Module
-        Is put into training mode.
+        Is put into training mode, and stays there.
     loader : iterable of (x, y)
         Batches, each a pair of tensors with the same number of rows.
     loss_fn : function
@@ -413,7 +417,7 @@ for name, max_norm in [("not clipped", None), ("clipped to 1", 1.0)]:
     print(f"{name:12}", ", ".join(f"{loss:.3g}" for loss in losses))
 
 # %% [markdown]
-# The losses of eight epochs. Without clipping, the gradient of the first batch has a norm of about two thousand; one step along
+# The output has the losses of eight epochs. Without clipping, the gradient of the first batch has a norm of about two thousand; one step along
 # it throws the parameters so far away that the loss is `nan`, and `nan` it stays. Clipped, the same network with the same
 # learning rate learns, since no step is longer than `lr · max_norm`.
 
@@ -472,6 +476,7 @@ with parts.part(1, "mode"):
     check.equal(
         modes_seen(model), [True], because="a model that was evaluated before goes back to training mode"
     )
+    check.equal(model.training, True, because="and it stays in training mode afterwards")
 with parts.part(2, "clipping"):
     model = Watched(weight=1000.0)
     train_epoch(
@@ -503,6 +508,14 @@ check.close(
 )
 check.close(model.linear.weight, np.full((1, 3), 0.5), because="with a rate of 0 nothing moves")
 check.equal(loader.epoch, 1, because="one pass over the loader, no more")
+dataset = TensorDataset(x.astype(np.float32), y.astype(np.float32))
+whole = DataLoader(dataset, batch_size=4, drop_last=True)
+loss = train_epoch(model, whole, mse_loss, SGD(model.parameters(), lr=0.0))
+check.close(
+    loss,
+    ((x[:8] @ np.full((3, 1), 0.5) - y[:8]) ** 2).mean(),
+    because="count the samples that come: with drop_last they are fewer than the data set has",
+)
 optimizer = SGD(still.parameters(), lr=0.1)
 with check.raises(ValueError, because="a mean over no samples would be 0 / 0"):
     train_epoch(still, used_up(loader), mse_loss, optimizer)
@@ -531,7 +544,7 @@ check.close(
 # ## 3 · Evaluation
 #
 # The loss on the training data says how well the network knows what it has seen. To know what it has *learned*, measure it on
-# samples that it never saw. Four cares:
+# samples that it never saw. Take care of four things:
 #
 # - **No recording.** Nobody will call `backward`; under `no_grad` activations are freed at once.
 # - **Evaluation mode**, so that dropout lets everything pass.
@@ -635,7 +648,7 @@ for epoch in range(1, 11):
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_evaluate_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: measures that note nothing and one that fails, and a model with a frozen part.
+# For the checks: a measure that gives a float, one that fails, and a model with a frozen part.
 def mean_error(prediction, target):
     return float(np.mean(np.abs(prediction.data - target.data)))
 
@@ -671,8 +684,10 @@ rng = np.random.default_rng(4)
 x, y = rng.normal(size=(10, 3)), rng.normal(size=(10, 1))
 error = x @ np.full((3, 1), 0.5) - y
 with parts.part(3, "means"):
-    got = evaluate(Watched(), small_loader(x, y), mse_loss, mean_error)
+    model = Watched()
+    got = evaluate(model, small_loader(x, y), mse_loss, mean_error)
     check.equal(len(got), 2, because="one number for each measure")
+    check.equal(rows_seen(model), [4, 4, 2], because="each batch passes once, for all measures")
     check.close(
         got[0], (error**2).mean(), because="the mean over all samples: a batch of 2 counts less than one of 4"
     )
@@ -708,10 +723,17 @@ first, second = evaluate(model, loader, mse_loss), evaluate(model, loader, mse_l
 check.close(first, second, because="in evaluation dropout is off, so the answer is always the same")
 check.equal(modes_of(model), [False] * len(before), because="a model that was in evaluation mode stays there")
 compute_gradients(model, Tensor(x), Tensor(y), mse_loss)
+evaluate(model, loader, mse_loss)
 check.equal(
     [gradient is None for gradient in gradients_of(model)],
     [False] * 4,
-    because="after evaluation recording is on again",
+    because="after evaluation recording is on again; and evaluation leaves the gradients that are there",
+)
+long_x, long_y = rng.normal(size=(7, 4, 3)), rng.normal(size=(7, 4, 1))
+check.close(
+    evaluate(Watched(), small_loader(long_x, long_y, batch_size=3), mse_loss)[0],
+    ((long_x @ np.full((3, 1), 0.5) - long_y) ** 2).mean(),
+    because="rows are counted along the first axis, in the sum and in the divisor",
 )
 for empty in (used_up(loader), []):
     with check.raises(ValueError, because="a mean over no samples is no number"):
@@ -723,7 +745,7 @@ check.close(
     (logits.argmax(axis=-1) == target).mean(),
     because="classes are the last axis, and every position of a sequence counts",
 )
-check.close(accuracy(Tensor([[0.0, 1.0]]), Tensor([1])), 1.0, because="one row is a batch too")
+check.close(accuracy(Tensor([[-2.0, -1.0]]), Tensor([1])), 1.0, because="-1 is the largest logit of this row")
 check.equal(isinstance(accuracy(Tensor([[0.0, 1.0]]), Tensor([0])), float), True, because="a plain float")
 check.equal(isinstance(evaluate(model, loader, mse_loss)[0], float), True, because="plain floats, no tensors")
 with check.raises(ValueError, because="three targets do not fit two rows"):
@@ -731,7 +753,7 @@ with check.raises(ValueError, because="three targets do not fit two rows"):
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 4 · Are the gradients well?
+# ## 4 · Are the gradients healthy?
 #
 # A loss that does not fall has many causes, and most of them show in the gradients. After a backward pass, each parameter is
 # in one of five states:
@@ -742,7 +764,7 @@ with check.raises(ValueError, because="three targets do not fit two rows"):
 # | `"not finite"` | it holds an infinity or NaN | overflow; log or root at 0; a loss that was NaN |
 # | `"exploding"` | its norm is above a limit | weights too large, a learning rate too high some steps ago |
 # | `"dead"` | its norm is at, or below, a limit near 0 | a relu that is 0 for all inputs, a saturated sigmoid |
-# | `"fine"` | | |
+# | `"fine"` | its norm lies between the limits | |
 #
 # The order of the questions matters. NaN compares false with everything, so `norm > limit` says nothing about it; and a norm
 # that overflows in `float32` would turn an exploding gradient into one that is not finite.
@@ -813,7 +835,7 @@ for name, model in [
         compute_gradients(model, x, y, cross_entropy)
     report = gradient_report(model, largest=100.0)
     for verdict in sorted(set(report.values())):
-        print(f"{name}: {verdict:10} {', '.join(key for key in report if report[key] == verdict)}")
+        print(f"{name:12}  {verdict:10}  {', '.join(key for key in report if report[key] == verdict)}")
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_report_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -871,8 +893,8 @@ check.equal(
 )
 check.equal(gradient_report(Module()), {}, because="no parameters, no verdicts")
 model = with_gradients([2.0, 3.0])
-with check.unchanged(gradients_of(model)[0], because="a report only looks"):
-    gradient_report(model, largest=1.0)
+gradient_report(model, largest=1.0)
+check.close(gradients_of(model)[0], [2.0, 3.0], because="a report only looks: the gradient stays as it is")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -895,13 +917,17 @@ with check.unchanged(gradients_of(model)[0], because="a report only looks"):
 # is on the disk put it in place of the old one. `os.replace` does that in one instant; there is no time at which neither exists.
 #
 # ```
-#   save_checkpoint("run.npz", model=model, optimizer=optimizer, loader=loader, epoch=3)
+#   save_checkpoint("run.npz", model=model, optimizer=adam, loader=loader, epoch=3)
 #
-#   in the file    model/0.weight  model/0.bias  …  optimizer/lr  optimizer/0.mean  …  loader/epoch  loader/seed  epoch/value
+#   in the file    model/0.weight  model/0.bias  …
+#                  optimizer/lr  optimizer/0.mean  …
+#                  loader/epoch  loader/seed
+#                  epoch/value
 # ```
 #
-# Each part is given by a name. `entries_of` and `fill`, complete, know how to take a part apart and how to fill it
-# again: whatever has a `state_dict`, loaders, generators, and plain values. You write the file.
+# Each part is given by a name. The next cell is complete. `entries_of` takes a part apart: whatever has a `state_dict`, loaders,
+# generators, and plain values. `fill` puts saved entries back into one part, and `fill_all` into several, all or none: if the
+# third does not fit, the first two become again what they were. You write the file.
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_entries", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["export"]
@@ -935,15 +961,45 @@ def entries_of(part):
 
 
 def fill(part, entries):
-    """Give a part, such as a model or a generator, the state of saved entries."""
-    if hasattr(part, "load_state_dict"):
-        part.load_state_dict(entries)
-    elif isinstance(part, DataLoader):
-        part.epoch, part.seed = int(entries["epoch"]), json.loads(str(entries["seed"]))
-    elif isinstance(part, np.random.Generator):
-        part.bit_generator.state = json.loads(str(entries["state"]))
-    else:
-        raise TypeError(f"a {type(part).__name__} can't be filled: plain values are returned")
+    """Give a part, such as a model, the state of saved entries; ValueError if they do not fit."""
+    try:
+        if hasattr(part, "load_state_dict"):
+            part.load_state_dict(entries)
+        elif isinstance(part, DataLoader):
+            part.epoch, part.seed = int(entries["epoch"]), json.loads(str(entries["seed"]))
+        elif isinstance(part, np.random.Generator):
+            part.bit_generator.state = json.loads(str(entries["state"]))
+        else:
+            raise TypeError(f"a {type(part).__name__} can't be filled: plain values are returned")
+    except KeyError as missing:
+        kind = type(part).__name__
+        raise ValueError(f"{', '.join(entries)} do not fit a {kind}: {missing} is missing") from None
+
+
+def fill_all(parts, saved):
+    """Fill several parts, all or none.
+
+    Parameters
+    ----------
+    parts : dict of str to object
+        What to fill, by name.
+    saved : dict of str to dict
+        For each of these names the saved entries.
+
+    Raises
+    ------
+    ValueError
+        If one part does not fit. Then those before it are filled with what they held.
+    """
+    before, filled = {name: entries_of(part) for name, part in parts.items()}, []
+    try:
+        for name, part in parts.items():
+            fill(part, saved[name])
+            filled.append(name)
+    except BaseException:
+        for name in filled:
+            fill(parts[name], before[name])
+        raise
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
@@ -966,7 +1022,7 @@ def save_checkpoint(path, **parts):
     not to an open file: `open(neighbour, "wb")`. Before `os.replace` come `file.flush()` and
     `os.fsync(file.fileno())`. If anything fails: `neighbour.unlink(missing_ok=True)`.
     """
-    path = Path(path)
+    path = Path(path)  # and the temporary file beside it:
     neighbour = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     ### BEGIN SOLUTION
     arrays = {}
@@ -1000,11 +1056,14 @@ def load_checkpoint(path, **parts):
     Raises
     ------
     ValueError
-        If a part is not in the file (the message names all that are missing, and nothing was filled), or does
-        not fit, or if the file holds Python objects.
+        If a part is not in the file (the message names all that are missing), or does not fit, or if the file
+        holds Python objects. In each case nothing was filled.
+    TypeError
+        If a part is a plain value: those are returned, not filled.
 
-    Hints: `np.load(path, allow_pickle=False)`, in a `with`. `name.partition("/")` splits at the first stroke.
-    `array.tolist()` makes a Python number, text or list of an array.
+    Hints: `np.load(path, allow_pickle=False)`, in a `with`. `name.partition("/")` splits at the first slash.
+    Read everything, then look for missing parts, then `fill_all`. `array.tolist()` makes a Python number,
+    text or list of an array.
     """
     ### BEGIN SOLUTION
     saved = {}
@@ -1015,14 +1074,13 @@ def load_checkpoint(path, **parts):
     missing = sorted(parts.keys() - saved.keys())
     if missing:
         raise ValueError(f"{path} has no {', '.join(missing)}; it holds {', '.join(sorted(saved))}")
-    for part, thing in parts.items():
-        fill(thing, saved[part])
+    fill_all(parts, saved)
     return {part: entries["value"].tolist() for part, entries in saved.items() if list(entries) == ["value"]}
     ### END SOLUTION
 
 
 # %%
-# Try it: what is in a checkpoint? Then change a character of the file and load it.
+# Try it: what is in a checkpoint? Then load it into a classifier with 32 hidden units, and read the error.
 folder = tempfile.TemporaryDirectory()
 path = os.path.join(folder.name, "run.npz")
 model = classifier(hidden=16)
@@ -1033,16 +1091,12 @@ save_checkpoint(
     path, model=model, optimizer=optimizer, rng=np.random.default_rng(0), epoch=1, note="first try"
 )
 with np.load(path, allow_pickle=False) as file:
-    print(
-        len(file.files),
-        "arrays, such as",
-        [name for name in file.files if "0." in name or "/" not in name][:6],
-    )
+    print(len(file.files), "arrays:", ", ".join([*file.files[:2], "...", *file.files[-4:]]))
 os.path.getsize(path), load_checkpoint(path, model=classifier(hidden=16, seed=1))
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_checkpoint_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For the checks: a training with all that can be random, without and with a break, and disks that are full.
+# For the checks: a training with all that can be random, without a break and with one.
 scratch = tempfile.TemporaryDirectory()
 
 
@@ -1085,6 +1139,8 @@ def losses_with_break(epochs, stop, leave_out=()):
     return losses + epochs_of(run, epochs - stop)
 
 
+# %% nbgrader={"grade": false, "grade_id": "training_files_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# For the checks: a disk that is full, a look at the files while they are exchanged, and odd files.
 def on_full_disk(name, **parts):
     """Save while the disk is full after some bytes; gives the message and the files that are there."""
 
@@ -1105,6 +1161,29 @@ def on_full_disk(name, **parts):
     finally:
         np.savez, np.savez_compressed, np.save = kept
     return message, sorted(file for file in os.listdir(scratch.name) if file.startswith(name))
+
+
+def at_the_swap(name, **parts):
+    """Save, and look at both files when one takes the place of the other: are they whole?"""
+    kept, seen = (os.replace, os.rename), {"swaps": 0}
+
+    def whole(path):
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return all(file[name] is not None for name in file.files)
+        except Exception:
+            return False
+
+    def swap(source, target):
+        seen.update(swaps=seen["swaps"] + 1, old=whole(target), new=whole(source))
+        kept[0](source, target)
+
+    os.replace, os.rename = swap, swap
+    try:
+        save_checkpoint(in_folder(name), **parts)
+    finally:
+        os.replace, os.rename = kept
+    return seen
 
 
 def files_called(name):
@@ -1192,6 +1271,15 @@ check.close(
 )
 with check.raises(ValueError, because="the state of another network does not fit"):
     load_checkpoint(in_folder("second"), model=Watched(features=5))
+loader = small_loader(np.zeros((2, 3)), np.zeros((2, 1)))
+for name, wrong in [("optimizer", StepLR(optimizer, 1)), ("epoch", loader)]:
+    with check.raises(ValueError, because=f"the {name} in the file is of another kind"):
+        load_checkpoint(in_folder("second"), model=untouched, **{name: wrong})
+    check.close(
+        untouched.linear.weight,
+        np.zeros((1, 3)),
+        because="if a later part does not fit, the model should be as it was: fill_all",
+    )
 check.equal(saved_as_path("third.ckpt", epoch=5), {"epoch": 5}, because="a Path is as good as text")
 check.equal(files_called("third"), ["third.ckpt"], because="any ending is allowed")
 write_objects("stranger.npz")
@@ -1204,10 +1292,14 @@ save_checkpoint(in_folder("file.npz"), file=7, text="a/b", flag=True, empty=[])
 check.equal(
     load_checkpoint(in_folder("file.npz")),
     {"file": 7, "text": "a/b", "flag": True, "empty": []},
-    because="any name and any plain value: the names in the file have a stroke in them",
+    because="any name and any plain value come back",
 )
 with check.raises(FileNotFoundError, because="a checkpoint that is not there is an error"):
     load_checkpoint(in_folder("nowhere.npz"), model=other)
+seen = at_the_swap("second", model=model, epoch=3)
+check.equal(seen["swaps"], 1, because="os.replace puts the new file in the place of the old one, in one step")
+check.equal(seen["old"], True, because="until then the old file should be there: do not remove it before")
+check.equal(seen["new"], True, because="the new file should be complete before os.replace")
 message, files = on_full_disk("fifth.npz", model=model)
 check.equal(files, [], because="where there was no checkpoint, a failed save leaves none")
 straight = losses_without_break(3)
@@ -1334,6 +1426,8 @@ check.equal(
 )
 answers, _ = answers_to([1.0, 2.0, 0.5, 2.0, 0.25, 2.0], patience=2)
 check.equal(answers, [False] * 6, because="each improvement starts the count anew")
+answers, _ = answers_to([1.0, 2.0, 2.0, 0.5, 2.0, 2.0], patience=3)
+check.equal(answers, [False] * 6, because="each improvement starts the count anew, at 0")
 answers, _ = answers_to([-1.0, -2.0, -1.5], patience=1)
 check.equal(answers, [False, False, True], because="losses may be negative")
 ### END HIDDEN TESTS
@@ -1380,6 +1474,8 @@ def fit(model, loader, loss_fn, optimizer, epochs, validation=None, stopping=Non
     Examples
     --------
     If `loader.epoch` is 6 and `epochs` is 10, four epochs are trained; called again, none.
+
+    Hints: each pass over the loader adds 1 to `loader.epoch`. `evaluate` gives a list.
     """
     if stopping is not None and validation is None:
         raise ValueError("early stopping needs validation data: it watches the loss on unseen samples")
@@ -1419,7 +1515,9 @@ print("right on unseen digits: {:.1%}".format(*evaluate(model, test_loader, accu
 
 # %% [markdown]
 # *The figure:* the loss on the 200 digits that the network trains on keeps falling, by orders of magnitude. On unseen digits it
-# comes down for some epochs, flattens and turns; the dotted line marks the epoch whose parameters were put back.
+# comes down for some epochs, flattens and turns; the dotted line marks the epoch whose parameters were put back. (These
+# digits chose the epoch, so the share printed below the figure is a little too good. Where it matters, choose with one set
+# and report with another.)
 #
 # Now the real thing: all 1,438 digits, a schedule, clipping, and a checkpoint after each epoch.
 
@@ -1428,24 +1526,14 @@ print("right on unseen digits: {:.1%}".format(*evaluate(model, test_loader, accu
 path = in_folder("digits.npz")
 model, loader = classifier(), DataLoader(train_set, batch_size=32, shuffle=True)
 optimizer = Adam(model.parameters(), lr=0.003)
-run = {
-    "model": model, "optimizer": optimizer, "loader": loader,
-    "scheduler": CosineAnnealingLR(optimizer, T_max=10 * len(loader)),
-}  # fmt: skip
+scheduler = CosineAnnealingLR(optimizer, T_max=10 * len(loader))
+run = {"model": model, "optimizer": optimizer, "scheduler": scheduler, "loader": loader}
+options = {"validation": test_loader, "max_norm": 5.0, "scheduler": scheduler}
 losses = {"train": [], "validation": []}
 if os.path.exists(path):
     losses = json.loads(load_checkpoint(path, **run)["losses"])
 for epoch in range(loader.epoch + 1, 11):
-    new = fit(
-        model,
-        loader,
-        cross_entropy,
-        optimizer,
-        epoch,
-        validation=test_loader,
-        max_norm=5.0,
-        scheduler=run["scheduler"],
-    )
+    new = fit(model, loader, cross_entropy, optimizer, epoch, **options)
     losses = {name: losses[name] + new[name] for name in losses}
     save_checkpoint(path, losses=json.dumps(losses), **run)
 right = evaluate(model, test_loader, accuracy)[0]
@@ -1626,9 +1714,11 @@ for kind, because in reasons.items():
             measured, right = measure_step(sizes, batch)[kind], expected[sizes][kind]
             slack = 4 * batch * 3 * (sizes[-1] + 2) + 64 if kind == "activations" else 0
             check.equal(
-                right <= measured <= right + slack, True, because=f"your own step should hold: {because}"
+                right <= measured <= right + slack,
+                True,
+                because=f"your own step holds {measured:,} bytes and should hold about {right:,}: {because}",
             )
-            check.equal(predict_step_memory(sizes, batch)[kind], right, because=because)
+            check.close(predict_step_memory(sizes, batch)[kind], right, because=because, rtol=0)
 parts.score()
 
 # %% [markdown]
@@ -1711,7 +1801,8 @@ with parts.part(3, "measured peaks"):
         check.equal(
             0.8 / k < peak / whole < 1 / k + 0.12,
             True,
-            because=f"in {k} parts the peak is near 1/{k}: each part's graph should go before the next",
+            because=f"the peak is {peak / whole:.2f} of the whole, not near 1/{k}: each part's graph should "
+            "be gone before the next part begins",
         )
         check.close(
             same, gradient, because="the gradient in parts is that of the whole batch", rtol=1e-3, atol=1e-5
@@ -1727,10 +1818,11 @@ with parts.part(2, "a budget"):
         ((64, 100, 10), 1000, 39_999, 11),
         ((64, 100, 10), 7, 1_000, 4),
     ]:
-        check.equal(
+        check.close(
             parts_needed(sizes, batch, budget),
             needed,
             because="rows that fit, rounded down; then parts, rounded up",
+            rtol=0,
         )
     with check.raises(ValueError, because="if one row does not fit, no number of parts helps"):
         parts_needed((64, 100, 10), 1000, 399)
@@ -1739,8 +1831,8 @@ parts.score()
 # %% [markdown]
 # ## Systems 3 · What a checkpoint weighs
 #
-# How many bytes does a checkpoint of a model with `numbers` parameters take, with its optimizer? Leave out the file's own
-# overhead, some hundred bytes for each array, and single numbers.
+# How many bytes does a checkpoint take: a model that learns `numbers` numbers, and its optimizer after some steps? Leave out
+# the file's own overhead, a few hundred bytes for each array, and single numbers.
 
 
 # %% nbgrader={"grade": false, "grade_id": "weight_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1752,7 +1844,7 @@ def predict_checkpoint_bytes(numbers, name):
 
 
 # %% nbgrader={"grade": false, "grade_id": "weight_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# For you and for the checks: the size of a checkpoint after one step, and how many numbers the model learns.
+# For you and for the checks: the size of a checkpoint after one step.
 def checkpoint_bytes(sizes, name):
     model, (x, y) = mlp(sizes), batch_for(sizes, 8)
     compute_gradients(model, x, y, cross_entropy)
@@ -1787,12 +1879,14 @@ for points, name, arrays in [(1, None, 1), (1, "SGD", 1), (1, "momentum", 2), (2
             check.equal(
                 0 <= measured - 4 * arrays * numbers < 20_000,
                 True,
-                because="a checkpoint holds parameters and state, each number in 4 bytes, and little else",
+                because=f"your file has {measured:,} bytes and should have about {4 * arrays * numbers:,}: "
+                "parameters and state, each number in 4 bytes, and little else",
             )
-            check.equal(
+            check.close(
                 predict_checkpoint_bytes(numbers, name),
                 4 * arrays * numbers,
                 because="the parameters, and as many numbers again for each array of the optimizer's state",
+                rtol=0,
             )
 parts.score()
 
@@ -1805,8 +1899,8 @@ parts.score()
 #
 # Two people train the same network with the same seed for 20 epochs. One run is interrupted after epoch 10; its owner had
 # saved `model.state_dict()` and goes on from that with a new Adam, a new cosine schedule and a new loader. Her loss jumps up in
-# epoch 11, comes down again, and ends a little worse; and a colleague notes that some samples were seen in the same order
-# in epochs 1 and 11.
+# epoch 11, comes down again, and ends a little worse; and a colleague notes that the samples came in the same order in
+# epochs 1 and 11.
 #
 # In three to six sentences: which states were lost, and which of the observations does each explain? How many times larger
 # than her file would a complete checkpoint be? Why must it be written to a temporary file first?
@@ -1814,13 +1908,14 @@ parts.score()
 # %% [markdown] nbgrader={"grade": true, "grade_id": "training_explain", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (5 points).**
-# 1: Adam's averages and step count were lost: its first steps have full length in every direction, so the loss jumps.
-# 1: the schedule began anew, so the learning rate was at its top again instead of in the middle of the cosine: part of the jump,
-# and the worse end (after 10 epochs it has not come down).
-# 1: the loader began with epoch 0 of its seed, so the order of epoch 1 came again; (generators of dropout may be named too).
-# 1: three times as large: parameters, and two averages for each number; loader and schedule are a few numbers.
-# 1: a crash while the file is written would leave half of a new one and nothing of the old one; `os.replace` puts the complete
-# file in place in one instant.
+#
+# - 1: Adam's averages and step count were lost: its first steps have full length in every direction, so the loss jumps.
+# - 1: the schedule began anew, so the learning rate was at its top again instead of in the middle of the cosine: part of
+#   the jump, and the worse end (after 10 epochs it has not come down).
+# - 1: the loader began with epoch 0 of its seed, so the order of epoch 1 came again. (Generators of dropout may be named too.)
+# - 1: three times as large: parameters, and two averages for each number; loader and schedule are a few numbers.
+# - 1: a crash while the file is written would leave half of a new one and nothing of the old one; `os.replace` puts the
+#   complete file in place in one instant.
 #
 # *A good answer.* "Adam's mean and square went back to zero and its step count to 0, so the first steps of epoch 11 are lr long
 # in each direction, whatever the gradient: the loss jumps. The cosine started again at the full rate, which adds to the jump,
@@ -1859,12 +1954,12 @@ parts.score()
 # | You built | Costs | PyTorch's counterpart | One true difference |
 # |---|---|---|---|
 # | `compute_gradients(parts=k)` | activations 1/k, the same FLOPs | `loss.backward()` in a loop | PyTorch leaves the scaling by shares to you |
-# | `train_epoch`, `fit` | 3 forward passes a batch | none; Lightning's `Trainer.fit` | PyTorch itself has no loop: everybody writes one |
+# | `train_epoch`, `fit` | about 3 forward passes a batch | none; Lightning's `Trainer.fit` | PyTorch itself has no loop: everybody writes one |
 # | `evaluate` | 1 forward pass, nothing kept | `model.eval()` and `torch.no_grad()` | `model.train()` afterwards thaws parts that were frozen; yours does not |
 # | `gradient_report` | about 2 FLOPs a number | `torch.autograd.set_detect_anomaly` | PyTorch's looks for NaN at every node, and slows training |
-# | `save_checkpoint` | 3x the parameters with Adam | `torch.save` | PyTorch's file is a pickle, which `weights_only=True` restricts; it is not written atomically |
+# | `save_checkpoint` | 3x the parameters with Adam | `torch.save` | PyTorch's file holds a pickle, so `torch.load` restricts by default what it may run; it is not written atomically |
 # | `EarlyStopping` | one copy of the parameters | none; Lightning's `EarlyStopping` | Lightning's stops only; another callback keeps the best |
 # | `progress` | one line of text | none; `tqdm` | `tqdm` also estimates the time that is left |
 #
-# You have a framework. Next comes its first proof: the milestone of 1986, backpropagation on real MNIST digits. Then, in module
-# 09, layers that know what an image is.
+# You have a framework. Try it in the milestone of 1986, backpropagation on real MNIST digits. In module 09 come layers that
+# know what an image is.

@@ -14,6 +14,11 @@ MUTANTS = [
     mutant(
         "layers_composed", "elementwise product", "layers_composed_check", ("x @ weight.T", "x * weight[0]")
     ),
+    mutant(
+        "layers_composed", "on arrays, wrapped at the end", "layers_composed_check",
+        ("y = x @ weight.T", "y = x.data @ weight.data.T"),
+        ("return y if bias is None else y + bias", "return Tensor(y if bias is None else y + bias.data)"),
+    ),
     # 1 · a linear map, fused
     mutant(
         "layers_linear_forward",
@@ -106,6 +111,10 @@ MUTANTS = [
             "y = x.reshape(-1, in_features) @ weight.T",
             "y = (x.reshape(-1, in_features) @ weight.T).astype(np.float32, copy=False)",
         ),
+    ),
+    mutant(
+        "layers_linear_forward", "counts numbers, not features", "layers_linear_forward_hidden",
+        ("if x.shape[-1:] != (in_features,):", "if x.size % in_features:"),
     ),
     # 2 · Linear
     mutant("layers_linear", "variance 1", "layers_linear_check", ("math.sqrt(2 / in_features)", "1.0")),
@@ -212,6 +221,16 @@ MUTANTS = [
         "float64 parameters",
         "layers_linear_hidden",
         ("size=(out_features, in_features))", "size=(out_features, in_features)), dtype=np.float64"),
+    ),
+    mutant(
+        "layers_linear", "past the door", "layers_linear_check",
+        ("return apply(linear_forward, x, self.weight)\n", "return Tensor(linear_forward(x.data, self.weight.data))\n"),
+        ("return apply(linear_forward, x, self.weight, self.bias)",
+         "return Tensor(linear_forward(x.data, self.weight.data, self.bias.data))"),
+    ),
+    mutant(
+        "layers_linear", "the bias is no input of the door", "layers_linear_check",
+        ("apply(linear_forward, x, self.weight, self.bias)", "apply(linear_forward, x, self.weight, bias=self.bias.data)"),
     ),
     # 3 · the walk
     mutant(
@@ -361,6 +380,10 @@ MUTANTS = [
         "inner modules first",
         "layers_parameters_check",
         ("in find_modules(module):", "in reversed(find_modules(module)):"),
+    ),
+    mutant(
+        "layers_parameters", "the class itself, no tuple of classes", "layers_parameters_hidden",
+        ("isinstance(value, kind)", "type(value) is kind"),
     ),
     # 5 · Sequential
     mutant(
@@ -553,6 +576,23 @@ MUTANTS = [
         "layers_dropout_hidden",
         ("return apply(dropout_forward, x, mask=mask)", "x.data *= mask\n        return x"),
     ),
+    mutant(
+        "layers_dropout", "past the door", "layers_dropout_check",
+        ("return apply(dropout_forward, x, mask=mask)", "return Tensor(dropout_forward(x.data, mask), dtype=x.dtype)"),
+    ),
+    mutant(
+        "layers_dropout", "a copy in evaluation", "layers_dropout_hidden",
+        ("            return x\n", "            return Tensor(x, dtype=x.dtype)\n"),
+    ),
+    mutant(
+        "layers_dropout", "the same number dropped in each pass", "layers_dropout_hidden",
+        ("mask = (self.rng.random(x.shape) >= self.p).astype(x.dtype)",
+         "mask = (self.rng.permutation(x.size).reshape(x.shape) >= round(self.p * x.size)).astype(x.dtype)"),
+    ),
+    mutant(
+        "layers_dropout", "a switch that turns round", "layers_dropout_check",
+        ("part.training = training", "part.training = not part.training"),
+    ),
     # 7 · state
     mutant("layers_state", "no copies", "layers_state_check", ("tensor.data.copy()", "tensor.data")),
     mutant(
@@ -647,6 +687,18 @@ def load_state(module, state):
         tensor[...] = values
 """,
     ),
+    mutant(
+        "layers_state", "tensors in the state", "layers_state_check", ("tensor.data.copy()", "Tensor(tensor.data)")
+    ),
+    mutant(
+        "layers_state", "another array for each parameter", "layers_state_hidden",
+        ("tensor[...] = arrays[name]", "tensor.data = arrays[name].astype(tensor.dtype)"),
+    ),
+    mutant(
+        "layers_state", "by order, not by name", "layers_state_hidden",
+        ("    for name, tensor in own.items():\n        tensor[...] = arrays[name]",
+         "    for tensor, array in zip(own.values(), arrays.values()):\n        tensor[...] = array"),
+    ),
     # Systems
     mutant("weight_predict", "biases forgotten", "weight_check", ("m * n + n", "m * n")),
     mutant("weight_predict", "a bias for each input", "weight_check", ("m * n + n", "m * n + m")),
@@ -737,6 +789,17 @@ def load_state(module, state):
 ]
 
 ALTERNATIVES = [
+    alternative(
+        "weight_predict", "bytes as a float", ("return 2 * 4 * predict_parameters(sizes)", "return 8.0 * predict_parameters(sizes)")
+    ),
+    alternative(
+        "forward_predict", "peaks in scientific notation",
+        ('"linear_composed": 2 * 32 * 1000 * 4, "linear_forward": 32 * 1000 * 4', '"linear_composed": 256e3, "linear_forward": 128e3'),
+    ),
+    alternative(
+        "layers_linear_forward", "by einsum",
+        ("y = x.reshape(-1, in_features) @ weight.T", 'y = np.einsum("...i,oi->...o", x, weight)'),
+    ),
     alternative(
         "layers_composed",
         "a branch",

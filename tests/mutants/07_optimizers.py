@@ -25,6 +25,21 @@ MUTANTS = [
     # 1 · what all optimizers share
     mutant(
         "optimizers_base",
+        "zero_grad forgets the state as well",
+        "optimizers_base_check",
+        (
+            "            parameter.grad = None\n",
+            "            parameter.grad = None\n        self.state = [{} for _ in self.parameters]\n",
+        ),
+    ),
+    mutant(
+        "optimizers_base",
+        "new memory for the scratch",
+        "optimizers_base_hidden",
+        ("self.scratch_like(data))", "np.empty_like(data))"),
+    ),
+    mutant(
+        "optimizers_base",
         "zero_grad makes zeros",
         "optimizers_base_check",
         ("parameter.grad = None\n", "parameter.grad = np.zeros_like(parameter.data)\n"),
@@ -96,6 +111,22 @@ MUTANTS = [
         "dampened velocity",
         "optimizers_sgd_check",
         ("velocity += grad\n", "velocity += np.multiply(grad, 1 - self.momentum)\n"),
+    ),
+    mutant(
+        "optimizers_sgd",
+        "the rate in the velocity",
+        "optimizers_sgd_hidden",
+        (
+            "            velocity += grad\n",
+            "            velocity += np.multiply(grad, rate, out=scratch)\n            rate = 1.0\n",
+        ),
+        (NESTEROV, "                data -= scratch\n                rate = self.momentum\n"),
+    ),
+    mutant(
+        "optimizers_sgd",
+        "a temporary with momentum only",
+        "optimizers_sgd_hidden",
+        ("grad = velocity\n", "grad = velocity if self.nesterov else 1.0 * velocity\n"),
     ),
     mutant("optimizers_sgd", "uphill", "optimizers_sgd_check", (LAST, LAST.replace("data -=", "data +="))),
     mutant(
@@ -216,6 +247,12 @@ MUTANTS = [
         "one count of steps for all",
         "optimizers_adam_hidden",
         ('state["steps"] += 1\n', 'self.t = getattr(self, "t", 0) + 1\n        state["steps"] = self.t\n'),
+    ),
+    mutant(
+        "optimizers_adam",
+        "the learning rate of the beginning",
+        "optimizers_adam_hidden",
+        ("self.lr / (1", "self.initial_lr / (1"),
     ),
     mutant("optimizers_adam", "steps from one", "optimizers_adam_check", ('"steps": 0', '"steps": 1')),
     mutant(
@@ -413,6 +450,12 @@ MUTANTS = [
     ),
     mutant(
         "optimizers_schedules",
+        "the optimizer's rate for the scheduler's",
+        "optimizers_schedules_hidden",
+        ("self.base_lr * self.gamma", "self.optimizer.initial_lr * self.gamma"),
+    ),
+    mutant(
+        "optimizers_schedules",
         "cosine goes up again",
         "optimizers_schedules_check",
         ("min(t / self.T_max, 1.0)", "t / self.T_max"),
@@ -480,6 +523,32 @@ MUTANTS = [
             "    wrong = expected.keys() ^",
             '    optimizer.lr = float(state.get("lr", 0.0))\n    wrong = expected.keys() ^',
         ),
+    ),
+    mutant(
+        "optimizers_state",
+        "loads what it has looked at",
+        "optimizers_state_hidden",
+        (
+            "    if wrong:\n",
+            (
+                "    for name in expected.keys() - wrong - {'lr'}:\n"
+                "        number, entry = name.split('.')\n"
+                "        optimizer.state[int(number)][entry] = state[name]\n"
+                "    if wrong:\n"
+            ),
+        ),
+    ),
+    mutant(
+        "optimizers_state",
+        "numbers of one digit",
+        "optimizers_state_hidden",
+        ('number, entry = name.split(".")', "number, entry = name[0], name[2:]"),
+    ),
+    mutant(
+        "optimizers_state",
+        "another first rate",
+        "optimizers_state_hidden",
+        ("    optimizer.lr = float", "    optimizer.lr = optimizer.initial_lr = float"),
     ),
     mutant(
         "optimizers_state",

@@ -24,7 +24,8 @@ MISSING = (
     "    missing = sorted(parts.keys() - saved.keys())\n    if missing:\n"
     "        raise ValueError(f\"{path} has no {', '.join(missing)}; it holds {', '.join(sorted(saved))}\")\n"
 )
-FILL = "    for part, thing in parts.items():\n        fill(thing, saved[part])\n"
+FILL = "    fill_all(parts, saved)\n"
+FILL_EACH = "    for part, thing in parts.items():\n        fill(thing, saved[part])\n"
 BETTER = "self.best, self.waited, self.best_state = loss, 0, model.state_dict()"
 LAST = "            break\n    if stopping is not None:\n        stopping.restore(model)\n"
 
@@ -139,6 +140,18 @@ MUTANTS = [
     ),
     mutant(
         "training_epoch",
+        "divides by the size of the data set",
+        "training_epoch_hidden",
+        ("return total / samples", "return total / len(loader.dataset)"),
+    ),
+    mutant(
+        "training_epoch",
+        "leaves evaluation mode behind",
+        "training_epoch_check",
+        ("    return total / samples", "    model.eval()\n    return total / samples"),
+    ),
+    mutant(
+        "training_epoch",
         "loss of the last batch",
         "training_epoch_check",
         ("total += compute", "total = compute"),
@@ -205,6 +218,24 @@ MUTANTS = [
     ),
     mutant(
         "training_evaluate",
+        "the model for each measure again",
+        "training_evaluate_check",
+        ("measure(output, y)", "measure(model(x), y)"),
+    ),
+    mutant(
+        "training_evaluate",
+        "forgets the gradients",
+        "training_evaluate_hidden",
+        ("    model.eval()\n", "    model.eval()\n    model.zero_grad()\n"),
+    ),
+    mutant(
+        "training_evaluate",
+        "divides by the numbers of the targets",
+        "training_evaluate_hidden",
+        ("samples += len(x)", "samples += y.size"),
+    ),
+    mutant(
+        "training_evaluate",
         "only the first measure",
         "training_evaluate_check",
         ("return [total / samples for total in totals]", "return [totals[0] / samples]"),
@@ -263,6 +294,12 @@ MUTANTS = [
         "one zero is dead",
         "training_report_hidden",
         ('"dead" if norm', '"dead" if not grad.all() or norm'),
+    ),
+    mutant(
+        "training_report",
+        "clips what it looks at",
+        "training_report_hidden",
+        (f"norm = {NORM}\n", f"norm = {NORM}\n            grad *= min(1.0, largest / max(norm, 1e-9))\n"),
     ),
     mutant(
         "training_report",
@@ -362,8 +399,8 @@ MUTANTS = [
         "models only",
         "training_checkpoint_check",
         (
-            "        fill(thing, saved[part])\n",
-            "        if hasattr(thing, 'state_dict'):\n            fill(thing, saved[part])\n",
+            FILL,
+            "    fill_all({name: part for name, part in parts.items() if hasattr(part, 'state_dict')}, saved)\n",
         ),
     ),
     mutant(
@@ -378,7 +415,34 @@ MUTANTS = [
         "training_checkpoint_check",
         ("        os.replace(neighbour, path)\n", "        pass\n"),
     ),
+    mutant(
+        "training_checkpoint",
+        "one part after the other",
+        "training_checkpoint_hidden",
+        (FILL, FILL_EACH),
+    ),
+    mutant(
+        "training_checkpoint",
+        "copies over the old file",
+        "training_checkpoint_hidden",
+        ("os.replace(neighbour, path)", "path.write_bytes(neighbour.read_bytes())"),
+    ),
+    mutant(
+        "training_checkpoint",
+        "removes the old file before the new one comes",
+        "training_checkpoint_hidden",
+        (
+            "        os.replace(neighbour, path)",
+            "        path.unlink(missing_ok=True)\n        os.replace(neighbour, path)",
+        ),
+    ),
     # 6 · early stopping
+    mutant(
+        "training_stopping",
+        "counts back after an improvement",
+        "training_stopping_hidden",
+        (BETTER, BETTER.replace("loss, 0,", "loss, max(0, self.waited - 1),")),
+    ),
     mutant(
         "training_stopping",
         "min_delta not used",
@@ -804,5 +868,24 @@ def predict_checkpoint_bytes(numbers, name):
         return 12 * numbers
     return 8 * numbers if name == "momentum" else 4 * numbers
 """,
+    ),
+    alternative(
+        "training_checkpoint",
+        "its own way back after a misfit, renamed by its path",
+        (
+            FILL,
+            (
+                "    before = {part: entries_of(thing) for part, thing in parts.items()}\n"
+                "    try:\n        for part in parts:\n            fill(parts[part], saved[part])\n"
+                "    except ValueError:\n        for part in parts:\n            fill(parts[part], before[part])\n"
+                "        raise\n"
+            ),
+        ),
+        ("os.replace(neighbour, path)", "neighbour.replace(path)"),
+    ),
+    alternative(
+        "parts_predict",
+        "NumPy's rounding",
+        ("return math.ceil(batch / rows)", "return np.ceil(batch / rows)"),
     ),
 ]

@@ -13,7 +13,6 @@ plain values, and compared elsewhere.
 import ast
 import collections
 import contextlib
-import importlib.abc
 import importlib.machinery
 import io
 import linecache
@@ -442,8 +441,8 @@ SHAPED = {
 }
 
 
-class NoPictures(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives a `Nothing` for every module that only shows things."""
+class NoPictures:
+    """Finds and loads: gives a `Nothing` for every module that only shows things."""
 
     ROOTS = frozenset(["matplotlib", "mpl_toolkits", "cycler", "IPython", "ipywidgets", "tqdm"])
 

@@ -10,7 +10,7 @@ WORDS = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u26ff\u2705\u274c\u2728]")
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
-WIDTH = 110
+WIDTH, DRAWING_WIDTH = 110, 88  # of code, which scrolls, and of drawings between ```, which break
 
 
 def complaints(cells, item):
@@ -86,12 +86,20 @@ def _about_cell(cell):
         yield f"{where}: no emoji; they break on some terminals and say nothing."
     yield from _about_roles(cell)
     if cell.kind != "code":
+        yield from _about_drawings(cell)
         return
     yield from _about_regions(cell)
     try:
         ast.parse(python_only(cell.source))
     except SyntaxError as error:
         yield f"{where}: {error.msg} (line {error.lineno})."
+
+
+def _about_drawings(cell):
+    for number, text in enumerate(re.split(r"^```.*$", cell.source, flags=re.MULTILINE)):
+        widest = max(text.split("\n"), key=len)
+        if number % 2 and len(widest) > DRAWING_WIDTH:
+            yield f"{cell.where}: a laptop's screen breaks lines of over {DRAWING_WIDTH} characters between ```: {widest}"
 
 
 def _about_roles(cell):

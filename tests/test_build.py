@@ -219,6 +219,11 @@ STYLE = [
     ),
     ("# Try it.", "# Try it \U0001f600", "cell 5: no emoji"),
     ("def norm(box):", "def norm(box:", "tiny_norm: "),
+    (
+        "# Two exercises, to try the course's tools on.",
+        "# ```\n# " + 89 * "─" + "\n# ```",
+        "cell 1: a laptop's screen breaks lines of over 88",
+    ),
 ]
 
 

@@ -8,7 +8,7 @@ reached, in a line that begins with "Result:".
 from pathlib import Path
 from typing import NamedTuple
 
-from course import catalog, cells, check, use
+from course import catalog, cells, check, mine, use
 from course.layout import CourseError
 
 CELL_SECONDS = 1800  # a training may take minutes; this only ends what hangs
@@ -66,7 +66,8 @@ def prepare(course, item, whose=None, notebook=None):
     Raises
     ------
     CourseError
-        If `item` is a module, its notebook is missing, or there is no module of the student's own to use.
+        If `item` is a module, its notebook is missing, or the student has no module of their own, or one that
+        cannot be imported.
     """
     if not isinstance(item, catalog.Milestone):
         raise CourseError(f"{item.id} is a module: `tinytorch check {item.number:02d}` runs its checks.")
@@ -75,6 +76,7 @@ def prepare(course, item, whose=None, notebook=None):
         use.need_own(course)
     path = notebook or _path(course, item)
     origins = [origin for origin in use.origins(course, whose) if origin.module.number <= item.after]
+    mine.need_importable(course, [origin.module for origin in origins if origin.whose == "mine"])
     return Prepared(item, path, _read(path), whose, origins)
 
 

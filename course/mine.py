@@ -1,5 +1,7 @@
 """A student's own notebook as a module of `my_tinytorch/`."""
 
+import os
+import re
 import subprocess
 import sys
 from typing import NamedTuple
@@ -52,6 +54,48 @@ def package_own(course, item, notebook=None):
     target = course.mine / f"{item.file}.py"
     replace_files({target: text.encode("utf-8")})
     return Packaged(target, warnings)
+
+
+def need_importable(course, modules):
+    """Import a student's own modules, in order, in a fresh interpreter.
+
+    Parameters
+    ----------
+    course : layout.Course
+    modules : list of catalog.Module
+        Modules that are in `my_tinytorch/`.
+
+    Raises
+    ------
+    CourseError
+        For the first that cannot be imported: which, where, why, and what to do.
+    """
+    if not modules:
+        return
+    program = (
+        "import importlib, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    print(name, flush=True)\n"
+        "    importlib.import_module('tinytorch_ref.' + name)"
+    )
+    path = os.pathsep.join(filter(None, [str(course.root), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", program, *(module.file for module in modules)],
+        env=os.environ | {"TINYTORCH_USE": "mine", "PYTHONPATH": path},
+        cwd=course.root,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode:
+        failed = next(module for module in modules if module.file == done.stdout.split()[-1])
+        lines = done.stderr.strip().splitlines() or ["Python ended."]
+        places = re.findall(rf'File ".*[\\/]{failed.file}\.py", line (\d+)', done.stderr)
+        where = f"{failed.file}.py" + (f", line {places[-1]}" if places else "")
+        raise CourseError(
+            f"Your module {failed.number:02d} cannot be imported: my_tinytorch/{where}: {lines[-1]}\n"
+            f"Mend {failed.id}, then `tinytorch package {failed.number:02d}`."
+        )
 
 
 def _exported(course, item, own):

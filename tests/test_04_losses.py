@@ -163,3 +163,17 @@ def test_the_other_losses_are_pytorchs(reduction):
     np.testing.assert_allclose(binary_cross_entropy_with_logits(Tensor(x), t, reduction).data,
                                functional.binary_cross_entropy_with_logits(*tensors, reduction=reduction).numpy(),
                                rtol=1e-5, atol=1e-6)
+
+
+def test_where_pytorch_differs():
+    """The differences that the recap names."""
+    torch = pytest.importorskip("torch")
+    functional, logits = torch.nn.functional, torch.zeros(2, 3, requires_grad=True)
+    nothing = functional.cross_entropy(logits, torch.tensor([-100, -100]))
+    nothing.backward()
+    assert math.isnan(nothing.item()) and not logits.grad.any()
+    with pytest.raises(IndexError, match="Target 3 is out of bounds"):
+        functional.cross_entropy(logits, torch.tensor([0, 3]))
+    with pytest.warns(UserWarning, match="different to the input size"):
+        assert functional.mse_loss(torch.zeros(3, 1), torch.tensor([0.0, 0.0, 3.0])).item() == 3
+    assert functional.binary_cross_entropy_with_logits(torch.zeros(2), torch.tensor([-1.0, 3.0])).isfinite()

@@ -135,13 +135,28 @@ def test_a_bar_is_not_reached_by_deleting_the_check(course):
     assert tinytorch(course.root, "milestone", "1958").returncode == 1
 
 
-def test_an_error_on_the_way_is_told_and_a_broken_module_misses_the_bar(course):
+@pytest.mark.parametrize(
+    "text, where",
+    [
+        ("x = 1\n1 / 0\n", "my_tinytorch/tensor.py, line 2: ZeroDivisionError: division by zero"),
+        ("def f(:\n", "my_tinytorch/tensor.py, line 1: SyntaxError: invalid syntax"),
+        ("from tinytorch_ref.activations import nothing\n", "my_tinytorch/tensor.py, line 1: ImportError: "),
+    ],
+)
+def test_a_module_of_ones_own_that_cannot_be_imported_is_named_with_file_and_line(course, text, where):
+    own_tensor(course)
+    (course.mine / "tensor.py").write_text(text)
+    done = tinytorch(course.root, "milestone", "1958", "--mine")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith(f"Your module 01 cannot be imported: {where}")
+    assert done.stderr.endswith("\nMend 01_tensor, then `tinytorch package 01`.\n")
+    assert tinytorch(course.root, "milestone", "1958", "--reference").returncode == 0
+
+
+def test_an_error_on_the_way_is_told_and_misses_the_bar(course):
     own_tensor(course, new="{}[0]")
     done = tinytorch(course.root, "milestone", "1958", "--mine")
     assert done.returncode == 1 and "In your own code: cell" in done.stdout and "KeyError" in done.stdout
-    (course.mine / "tensor.py").write_text("1 / 0")
-    done = tinytorch(course.root, "milestone", "1958", "--mine")
-    assert done.returncode == 1 and "ZeroDivisionError" in done.stdout
 
 
 @pytest.mark.parametrize("item", REAL, ids=lambda item: item.id)

@@ -256,13 +256,20 @@ def make_backward(primitive, output, inputs, needs, saved, params):
 
 
 def kept_arrays(value):
-    """Arrays that a backward function keeps through its closure; looks into tuples, lists and functions."""
+    """Arrays that a backward function keeps, in its closure or defaults; looks into tuples, lists and functions."""
     if isinstance(value, np.ndarray):
         return [value]
-    if isinstance(value, (tuple, list)):
-        return [array for part in value for array in kept_arrays(part)]
-    cells = getattr(value, "__closure__", None) or ()
-    return [array for cell in cells for array in kept_arrays(cell.cell_contents)]
+    if not isinstance(value, (tuple, list)):
+        value = [*_closure(value), *(getattr(value, "__defaults__", None) or ())]
+    return [array for part in value for array in kept_arrays(part)]
+
+
+def _closure(function):
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # a name that was never bound, such as one for a gradient that nobody needs
+            pass
 
 
 class Changes:
@@ -500,7 +507,8 @@ def accumulate(leaf, grad, incoming):
     ----------
     leaf : Tensor
     grad : numpy.ndarray
-        What a node computed for it.
+        What a node computed for it; for a tensor without axes it may be a NumPy scalar, of which
+        `np.array` makes the array that `leaf.grad` should be.
     incoming : numpy.ndarray
         The gradient that the node was given. A rule may pass on this very array, or a view (`grad.base is not None`);
         then the leaf needs a copy, since others hold the memory too.
@@ -522,7 +530,8 @@ def walk(root, gradient, retain_graph=False):
     gradient : numpy.ndarray
         Of the output of `root`.
     retain_graph : bool
-        Whether nodes stay usable for another backward pass; otherwise each is freed as soon as it has run.
+        Whether nodes stay usable for another backward pass; otherwise each is freed as soon as it has
+        run. The gradient that it was given is dropped in any case.
     """
     arrived = {root: gradient}
     heap = [(-root.order, root)]
@@ -782,7 +791,10 @@ def reduce_mean_rule(output, a, axis=None, keepdims=False):
 
 @gradient_rule(reduce_max)
 def reduce_max_rule(output, a, axis=None, keepdims=False):
-    """Gradient rule of a maximum over `axis`: the largest elements share the gradient equally."""
+    """Gradient rule of a maximum over `axis`: the largest elements share the gradient equally.
+
+    It keeps a mask of the largest elements, a byte each, and none of the arrays.
+    """
     mask = a == restore_axes(output, a.ndim, axis, keepdims)
 
     def backward(grad):

@@ -78,7 +78,7 @@ class TensorDataset(Dataset):
     --------
     >>> dataset = TensorDataset(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1]))
     >>> dataset[1]
-    (array([3., 4.]), 1)
+    (array([3., 4.]), np.int64(1))
     >>> dataset.batch([1, 0])[1]
     Tensor([1, 0], dtype=int64)
     """
@@ -125,7 +125,7 @@ def default_collate(samples):
     Raises
     ------
     ValueError
-        If shapes differ, with their names in the message; or tuples of different lengths.
+        If shapes differ (the message names them), or tuples have different lengths.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class DataLoader:
 
 
 class Compose:
-    """Several transforms as one, the first first.
+    """Several transforms as one: the first is applied first.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def save_in_pieces(path, pieces, shape, dtype=np.float32):
     Raises
     ------
     ValueError
-        If the pieces have more or fewer rows than N.
+        If the pieces have more or fewer rows than N; the message names N.
     """
     array, row = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape), 0
     for piece in pieces:

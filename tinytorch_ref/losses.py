@@ -22,7 +22,8 @@ def reduce_losses(losses, reduction, count=None):
         Any shape.
     reduction : {"none", "mean", "sum"}
     count : int, optional
-        By how many "mean" divides; by default the number of losses. If it is 0, the mean is 0.
+        By how many "mean" divides; by default the number of losses. Losses that do not count are 0
+        already, so if `count` is 0, the mean is 0.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def reduce_losses(losses, reduction, count=None):
     Examples
     --------
     >>> reduce_losses(np.array([1.0, 2.0, 0.0]), "mean", count=2)
-    1.5
+    np.float64(1.5)
     """
     if reduction == "none":
         return losses
@@ -60,7 +61,7 @@ def mse_loss_forward(prediction, target, reduction="mean"):
     -------
     loss : numpy.ndarray or NumPy number
     difference : numpy.ndarray
-        prediction - target, which the gradient rule wants again.
+        prediction - target, of their dtype, which the gradient rule wants again.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def mse_loss_forward(prediction, target, reduction="mean"):
     Examples
     --------
     >>> mse_loss_forward(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
-    (2.5, array([ 1., -2.]))
+    (np.float64(2.5), array([ 1., -2.]))
     """
     if prediction.shape != target.shape:
         raise ValueError(f"prediction {prediction.shape} and target {target.shape} must have the same shape")
@@ -171,7 +172,7 @@ def cross_entropy_forward(logits, target, reduction="mean", ignore_index=-100, l
 
     Returns
     -------
-    loss : numpy.ndarray or NumPy number
+    loss : numpy.ndarray or NumPy number, of the dtype of `logits`
     saved : tuple
         `exps` of shape (N, C) and `totals` of shape (N, 1) of the N rows, as from `row_losses`.
 
@@ -186,7 +187,7 @@ def cross_entropy_forward(logits, target, reduction="mean", ignore_index=-100, l
     --------
     >>> loss, saved = cross_entropy_forward(np.array([[0.0, 0.0], [5.0, 1.0]]), np.array([1, -100]))
     >>> loss
-    0.6931471805599453
+    np.float64(0.6931471805599453)
     """
     if logits.shape[:-1] != target.shape:
         needed = logits.shape[:-1]

@@ -229,7 +229,7 @@ class Tensor(Operations):
 
     @property
     def nbytes(self):
-        """Bytes that the elements take: their number times the bytes of one."""
+        """Bytes that the elements take, an int: their number times the bytes of one."""
         return self.size * self.dtype.itemsize
 
     @property
@@ -545,7 +545,7 @@ def reshape(a, shape):
     Raises
     ------
     ValueError
-        If the number of elements does not fit; the message names both shapes.
+        If the number of elements does not fit.
     """
     return a.reshape(shape)
 

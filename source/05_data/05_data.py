@@ -24,9 +24,9 @@
 # | **Becomes** | `tinytorch_ref/data.py` |
 #
 # ```
-#   01 tensor ──► 02 activations ──► 03 layers ──► 04 losses ──► 05 data
-#        │                │               │             │         ▲ you are here
-#        └────────────────┴───────────────┴─────────────┴──► 06 autograd ──► 07 optimizers ──► 08 training ──► …
+#   01 tensor ─► 02 activations ─► 03 layers ─► 04 losses ─► 05 data
+#       │              │               │            │        ▲ you are here
+#       └──────────────┴───────────────┴────────────┴──► 06 autograd ─► 07 …
 # ```
 
 # %% nbgrader={"grade": false, "grade_id": "data_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -71,11 +71,12 @@ from tinytorch_ref.tensor import Tensor
 # %% [markdown]
 # ## A network that waits
 #
-# Here is the loop that everybody writes first. The samples lie on a disk that takes 1 ms for each; the network is one
-# product of matrices. Run it, and look at three things.
+# Here is a loop as one first writes it. The samples lie on a disk that takes 1 ms for each; the network is one product of
+# matrices. Run it; three things are wrong.
 
 
 # %%
+# Measure: how many samples are seen, and how long does the processor wait for them?
 def read_from_slow_disk(i):
     time.sleep(0.001)
     return np.full(256, i, dtype=np.float32)
@@ -105,8 +106,8 @@ print(f"{seen} of 100 samples were seen; the processor waited for data {share:.0
 # (`dataset[i]`)? What stands behind is its own affair: an array, a folder of pictures, a formula.
 #
 # ```
-#   dataset[i]           one sample, such as (image, label)              (28, 28), 7
-#   dataset.batch([…])   several samples, already packed as tensors      (B, 28, 28), (B,)
+#   dataset[i]           one sample: (image, label)       (28, 28), 7
+#   dataset.batch([…])   several, packed as tensors       (B, 28, 28), (B,)
 # ```
 #
 # The second method is for speed. Fetching 64 samples one by one and stacking them costs 64 trips through Python; a data set
@@ -172,7 +173,7 @@ class TensorDataset(Dataset):
     --------
     >>> dataset = TensorDataset(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1]))
     >>> dataset[1]
-    (array([3., 4.]), 1)
+    (array([3., 4.]), np.int64(1))
     >>> dataset.batch([1, 0])[1]
     Tensor([1, 0], dtype=int64)
     """
@@ -226,6 +227,8 @@ print(dataset.batch([2, 2, 0]))
 # %% nbgrader={"grade": false, "grade_id": "data_tensor_dataset_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: a transform, whether the arrays are kept or copied, and a plain `for` over a data set.
 def tenfold(rows):
+    if isinstance(rows, Tensor):
+        raise TypeError("a transform gets rows of an array: make the tensor afterwards")
     return rows * 10
 
 
@@ -251,6 +254,7 @@ check.close(labels, y[[3, 0]], because="images and labels must stay together")
 check.same_dtype(images, np.float32, because="as_batch makes float32 of real numbers")
 prepared = TensorDataset(x, y, transform=tenfold)
 check.close(prepared[1][0], 10 * x[1], because="the transform prepares a sample")
+check.equal(prepared[1][1], 6, because="the transform is for the first array, the label stays")
 check.close(prepared.batch([1, 2])[0], 10 * x[[1, 2]], because="the transform prepares a batch as well")
 check.close(prepared.batch([1, 2])[1], y[[1, 2]], because="the transform is for the first array only")
 with check.raises(ValueError, mentions=["4", "3"], because="a label too few, and all pairs would be wrong"):
@@ -262,6 +266,7 @@ with check.raises(ValueError, mentions=["4", "3"], because="a label too few, and
 x = np.arange(10.0).reshape(5, 2)
 (alone,) = TensorDataset(x)[4]
 check.close(alone, x[4], because="a data set of one array hands out tuples of one")
+check.equal(isinstance(TensorDataset(x, x)[0], tuple), True, because="a sample is a tuple")
 check.equal(len(TensorDataset(x).batch([0, 1])), 1, because="a batch of one array is a tuple of one tensor")
 third = TensorDataset(x, x + 1, x + 2).batch(np.array([1, 3]))[2]
 check.close(third, x[[1, 3]] + 2, because="any number of arrays; indices may be an array")
@@ -288,15 +293,15 @@ with check.raises(ValueError, mentions="3", because="the third array may be the 
 # them into one batch. That is called to *collate*:
 #
 # ```
-#   [(image 0, 7), (image 1, 2), (image 2, 7)]   ──►   (Tensor (3, 28, 28), Tensor (3,))
-#   [{"x": …, "y": …}, {"x": …, "y": …}]         ──►   {"x": Tensor (2, …), "y": Tensor (2, …)}
+#   [(image 0, 7), (image 1, 2)]          ─► (Tensor (2, 28, 28), Tensor (2,))
+#   [{"x": …, "y": …}, {"x": …, "y": …}]  ─► {"x": Tensor (2, …), "y": …}
 # ```
 #
 # A list of tuples becomes a tuple of batches, a list of dicts a dict of batches, and so on inwards, until what is left are
-# arrays, tensors or numbers: those are stacked on a new first axis. That is a recursion, and it has a few lines.
+# arrays, tensors or numbers: those are stacked on a new first axis. That is a recursion of a few lines.
 #
-# Two pictures of different sizes can't be stacked. NumPy's error says only that; yours should name the shapes, since
-# somewhere among 60,000 files there is one to be found.
+# Two pictures of different sizes can't be stacked. NumPy's error says only that; yours should name the shapes, since they
+# help to find the wrong one among 60,000 files.
 
 
 # %% nbgrader={"grade": false, "grade_id": "data_collate", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
@@ -316,7 +321,7 @@ def default_collate(samples):
     Raises
     ------
     ValueError
-        If shapes differ, with their names in the message; or tuples of different lengths.
+        If shapes differ (the message names them), or tuples have different lengths.
 
     Examples
     --------
@@ -352,6 +357,8 @@ check.close(x, np.stack(images), because="the images are stacked on a new first 
 check.close(y, np.array([7, 2, 7]), because="second fields make the second batch")
 check.same_dtype(x, np.float32, because="a batch holds real numbers in float32")
 check.same_dtype(y, np.int64, because="labels stay integers")
+pairs = default_collate([(1, 2), (3, 4)])
+check.equal(isinstance(pairs, tuple), True, because="a list of tuples becomes a tuple of batches")
 batch = default_collate([{"x": 1.0, "y": 3}, {"x": 2.0, "y": 4}])
 check.equal(sorted(batch), ["x", "y"], because="dicts become a dict with the same keys")
 check.close(batch["y"], np.array([3, 4]), because="each key has its batch")
@@ -376,8 +383,9 @@ check.same_shape(
 )
 check.same_shape(default_collate([1.5, 2.5]), (2,), because="numbers make a batch of shape (B,)")
 check.same_dtype(default_collate([np.uint8(3), np.uint8(4)]), np.uint8, because="bytes stay bytes")
-for wrong in ([np.ones((1, 3)), np.ones((3, 1))], [np.ones(3), 1.0]):
-    with check.raises(ValueError, because="shapes that would broadcast are different shapes all the same"):
+for wrong, shapes in [([np.ones((1, 3)), np.ones((3, 1))], ["(1, 3)", "(3, 1)"]),
+                      ([np.ones(3), 1.0], ["(3,)", "()"])]:  # fmt: skip
+    with check.raises(ValueError, mentions=shapes, because="the shapes differ, though they would broadcast"):
         default_collate(wrong)
 with check.raises(
     ValueError, because="zip without strict=True drops a field that one sample lacks, in silence"
@@ -403,7 +411,8 @@ with check.raises(
 # or samples would be lost; `drop_last=True` leaves it out, for code that needs equal batches.
 #
 # ```
-#   N = 10, batch size 4          4 7 0 2 │ 9 1 3 8 │ 5 6        drop_last: the 5 and the 6 wait for another epoch
+#   N = 10, batch size 4     4 7 0 2 │ 9 1 3 8 │ 5 6
+#   with drop_last           4 7 0 2 │ 9 1 3 8          5 and 6 are left out
 # ```
 
 
@@ -542,7 +551,7 @@ check.close(
 #
 # ```
 #   epoch_order ──► split_batches ──► for each batch: fetch_batch ──► you
-#      (seed, epoch)                     dataset.batch, or collate_fn of single samples
+#   (seed, epoch)                     dataset.batch, or collate_fn of samples
 # ```
 #
 # - `fetch_batch` turns numbers into a batch. If the caller brought a `collate_fn`, it gets the list of single samples, and what
@@ -705,7 +714,7 @@ def types_asked(dataset):
 
 
 def total(samples):
-    return sum(number for number, _ in samples)
+    return sum(sample[0] for sample in samples)
 
 
 # %% nbgrader={"grade": true, "grade_id": "data_loader_check", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
@@ -729,6 +738,8 @@ check.equal(
 loader = DataLoader(dataset, batch_size=4, shuffle=True, seed=5)
 first, second = numbers(loader), numbers(loader)
 check.equal(first == second, False, because="each epoch has an order of its own: does self.epoch move on?")
+order = [int(i) for i in epoch_order(10, True, 5, 0)]
+check.equal(sum(first, []), order, because="take the order of epoch 0 first, then move self.epoch on")
 for epoch in (first, second):
     check.equal(sorted(sum(epoch, [])), list(range(10)), because="each sample once an epoch")
 again = DataLoader(dataset, batch_size=4, shuffle=True, seed=5)
@@ -753,6 +764,8 @@ iterator = iter(DataLoader(dataset, batch_size=4))
 check.equal(len(dataset.asked), 0, because="nothing is fetched before it is wanted")
 next(iterator)
 check.equal(len(dataset.asked), 4, because="without workers one batch is fetched at a time")
+dataset = Squares(4)
+list(DataLoader(dataset, batch_size=2, collate_fn=total))
 check.equal(types_asked(dataset), ["int"], because="a data set is asked with plain ints: dataset[int(i)]")
 with check.raises(
     RuntimeError, because="a StopIteration in a data set must not pass for the end of the epoch"
@@ -780,26 +793,28 @@ check.equal(sum(len(batch) for batch in numbers(taken)), 4, because="the fifth s
 #
 # $$z = \frac{x - \text{mean}}{\text{std}}$$
 #
-# with the mean and the standard deviation of the **training** set: the test set is not there yet, so to speak.
+# with the mean and the standard deviation of the **training** set, also for the test set: nothing about the test set may
+# enter what you train.
 #
 # Mind the type. In `uint8` there is nothing below 0: `image - 33` turns a black pixel into 223. Go to `float32` first. And keep it:
 # a byte that meets a Python float becomes `float64`.
 #
-# The second transform makes data out of data. A digit moved by one pixel is the same digit, but the network has never seen
-# it. `shift` moves pictures; what comes in at the border is 0. (`np.roll` would let the left edge come in on the right.)
+# `shift` makes more data out of what there is: a digit moved by one pixel is the same digit, but to the network it is a new
+# picture. What comes in at the border is 0. (`np.roll` would let the left edge come in on the right.)
 #
 # ```
 #   1 2 3                      0 0 0
-#   4 5 6   shift(…, 1, -1)    2 3 0        one row down, one column to the left
+#   4 5 6   shift(…, 1, -1)    2 3 0     one row down, one column to the left
 #   7 8 9                      5 6 0
 # ```
 #
-# Both work on the last two axes only, so that one picture `(H, W)` and a batch `(B, H, W)` are the same to them.
+# It works on the last two axes only, so that it takes one picture `(H, W)` as well as a batch `(B, H, W)`. `Normalize` works
+# on each number, whatever the shape. `Compose` makes one transform of several.
 
 
 # %% nbgrader={"grade": false, "grade_id": "data_transforms", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["export"]
 class Compose:
-    """Several transforms as one, the first first.
+    """Several transforms as one: the first is applied first.
 
     Parameters
     ----------
@@ -1032,19 +1047,20 @@ check.close(Compose([])(batch), batch, because="no transforms change nothing")
 # %% [markdown]
 # ## 6 · More data than memory
 #
-# ImageNet has 150 GB, your laptop 8 or 16. But a batch is small, and only the batch must be in memory.
+# The pictures of ImageNet take about 150 GB on disk; your laptop has 8 or 16 GB of memory. But a batch is small, and only the
+# batch must be in memory.
 #
 # A *memory map* makes a file look like an array. Opening it reads nothing but the header. When you touch a row, the operating
-# system fetches the 4 kB pages it lies on, and keeps them as long as nobody needs the space more urgently. Those pages are
-# not your program's: several processes that map one file share them.
+# system fetches the pages (mostly of 4 kB) on which it lies, and keeps them as long as nobody needs the space more urgently.
+# Those pages belong to the system, and several processes that map one file share them.
 #
 # ```
-#   np.load("x.npy")                    the whole file, copied into your memory
-#   np.load("x.npy", mmap_mode="r")     a window on the file; rows come when they are touched
+#   np.load("x.npy")                  the whole file, copied into memory
+#   np.load("x.npy", mmap_mode="r")   a window on the file: rows when touched
 # ```
 #
 # Write `save_in_pieces`, which makes such a file from pieces, one at a time, so that the whole is never in memory; then
-# `MemoryMappedDataset`, a `TensorDataset` over mapped files. It inherits all but its beginning.
+# `MemoryMappedDataset`, a `TensorDataset` over mapped files. It inherits everything but its `__init__` and its pickling.
 #
 # One trap: a mapped array that is sent to another process is *pickled*, and its pickle holds all the numbers. So the data set
 # says by itself what to send: its paths. `__getstate__` returns what is pickled, `__setstate__` gets it at the other end.
@@ -1066,7 +1082,7 @@ def save_in_pieces(path, pieces, shape, dtype=np.float32):
     Raises
     ------
     ValueError
-        If the pieces have more or fewer rows than N.
+        If the pieces have more or fewer rows than N; the message names N.
 
     Hints: `np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)` is an array that is a file.
     Its `flush()` writes what is still on the way. Remember where the next piece begins.
@@ -1116,7 +1132,7 @@ class MemoryMappedDataset(TensorDataset):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": false, "grade_id": "data_memory_map_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "data_memory_map_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: a temporary folder, files in it, pieces to write, a trip through pickle.
 folder = tempfile.TemporaryDirectory(prefix="tinytorch-")
 
@@ -1171,6 +1187,7 @@ print(f"read whole: {measured.peak_bytes:,} bytes of memory")
 # Check (5 points): what was written can be read, in any order, and is not in memory.
 path = save_rows("check.npy", 1000, 100)
 check.close(load_whole(path)[:, 0], np.arange(1000), because="the pieces follow one another in the file")
+check.same_dtype(load_whole(path), np.float32, because="the file has the dtype that was asked for")
 labels = save_labels("labels.npy", 1000)
 dataset = MemoryMappedDataset(path, labels, transform=tenfold)
 check.equal(len(dataset), 1000, because="as many samples as the file has rows")
@@ -1199,8 +1216,11 @@ check.counts(
     measured, peak_bytes=range(0, 400_000), because="one piece at a time: the whole would be 4,000,000 bytes"
 )
 check.close(load_whole(path)[1234], np.full(500, 1234.0), because="each piece is in its place")
-copy = through_pickle(
-    MemoryMappedDataset(path, save_labels("more.npy", 2000), transform=tenfold, name="rows")
+dataset = MemoryMappedDataset(path, save_labels("more.npy", 2000), transform=tenfold, name="rows")
+with peak_memory() as measured:
+    copy = through_pickle(dataset)
+check.counts(
+    measured, peak_bytes=range(0, 400_000), because="the other end should map the files again, not read them"
 )
 check.close(
     np.array(copy.batch([7])[0].data)[0, 0], 70, because="files and transform are there again after pickling"
@@ -1223,20 +1243,20 @@ with check.raises(ValueError, because="2,000 rows and 5 labels do not belong tog
 # While the network computes batch `n`, somebody else could fetch batch `n + 1`:
 #
 # ```
-#   in turn      fetch 0 │ compute 0 │ fetch 1 │ compute 1 │ fetch 2 │ compute 2
-#   ahead        fetch 0 │ fetch 1   │ fetch 2 │
-#                        │ compute 0 │ compute 1 │ compute 2
+#   in turn   fetch 0 │ compute 0 │ fetch 1 │ compute 1 │ fetch 2 │ compute 2
+#   ahead     fetch 0 │ fetch 1   │ fetch 2   │
+#                     │ compute 0 │ compute 1 │ compute 2
 # ```
 #
-# That somebody is a *thread*: a second run through the same program, in the same memory. Python lets only one thread at a time
-# execute Python code (the *global interpreter lock*), but a thread that waits for a disk, or is deep inside NumPy, lets the
-# others go on. For reading files, threads are just right.
+# That somebody is a *thread*: it executes functions of the same program, in the same memory, beside the loop that you see.
+# Python lets only one thread at a time execute Python code (the *global interpreter lock*), but a thread that waits for a
+# disk, or computes inside NumPy, lets the others go on. So threads suit the reading of files.
 #
 # `ThreadPoolExecutor` keeps a few threads; `pool.submit(f, x)` gives one of them a job and returns a *future* at once. Its
 # `.result()` waits for the job, and returns what it returned **or raises what it raised**. So an error in a thread comes to
 # whoever asks for the batch.
 #
-# What can go wrong with such a simple plan? Four things, and each has cost somebody a night:
+# Four things can go wrong with this simple plan:
 #
 # 1. **Too far ahead.** If all batches are submitted at once, all of the data will be in memory. At most `ahead` batches may be
 #    waiting while the caller holds one.
@@ -1283,7 +1303,7 @@ def in_threads(fetch, batches, num_workers, ahead):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": false, "grade_id": "data_threads_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "data_threads_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: data sets that are slow, broken, or wait; what comes, and what is left after a break.
 class SlowDisk(Squares):
     def __getitem__(self, i):
@@ -1313,7 +1333,7 @@ class TwoAtOnce(Squares):
         self.barrier = threading.Barrier(2)
 
     def __getitem__(self, i):
-        self.barrier.wait(5)  # goes on only when two threads have come here
+        self.barrier.wait(3)  # goes on only when two threads have come here
         return super().__getitem__(i)
 
 
@@ -1339,7 +1359,7 @@ def what_comes(loader):
     return told
 
 
-def patience(condition, seconds=5):
+def patience(condition, seconds=3):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
@@ -1351,7 +1371,8 @@ def fetched_while_holding(loader, dataset, taken, expected):
     for _ in range(taken):
         next(iterator)
     patience(lambda: len(dataset.asked) >= expected)
-    time.sleep(0.1)  # would there be more?
+    if expected < len(dataset):
+        time.sleep(0.1)  # would there be more?
     return len(dataset.asked)
 
 
@@ -1368,9 +1389,10 @@ def fetched_after_break(loader, dataset):
     iterator = iter(loader)
     next(iterator)
     patience(lambda: len(dataset.asked) >= 2)
-    threading.Timer(1.0, dataset.gate.set).start()
+    threading.Timer(0.3, dataset.gate.set).start()
     iterator.close()  # what a `break` does
-    time.sleep(0.2)
+    dataset.gate.wait(5)
+    time.sleep(0.1)  # would there be more?
     return len(dataset.asked)
 
 
@@ -1463,20 +1485,21 @@ check.equal(numbers(shuffled[1]), numbers(shuffled[0]), because="workers must no
 # its own, so every batch must be sent: turned into bytes, through a *pipe*, and back.
 #
 # ```
-#     your process                          worker 0                     worker 1
-#     ask worker 0, ask worker 1   ──►   fetch batch 0                fetch batch 1
-#     answer of worker 0           ◄──   send it, wait to be asked
-#     ask worker 0                 ──►   fetch batch 2
-#     answer of worker 1           ◄──                                send it, wait to be asked
+#   your process           worker 0                  worker 1
+#   ask 0, ask 1     ──►   fetch batch 0             fetch batch 1
+#   answer of 0      ◄──   send it, wait for asking
+#   ask 0            ──►   fetch batch 2
+#   answer of 1      ◄──                             send it, wait for asking
 # ```
 #
 # Worker `k` of `W` is told at its start that batches `k`, `k + W`, `k + 2W`, … are its own. Then it fetches one whenever it is
 # *asked*. The answers come in the order of the batches, since each pipe keeps its order and you turn from one to the next.
 #
-# `WorkerProcess`, complete, holds the process and your end of the pipe: `ask()`, `answer()`, `stop()`. `answer()` raises the
-# error that was sent, or says that the process died. Look at two details. Errors travel with a *note* that holds the
-# traceback's text, since a traceback itself can't be sent. And `fork`, where there is one, copies the running process, so
-# data sets defined in a notebook are known to the worker; Windows must start a new one that knows only files.
+# `WorkerProcess`, complete (a click on the folded cell opens it), holds the process and your end of the pipe: `ask()`,
+# `answer()`, `stop()`. `answer()` raises the error that was sent, or says that the process died. Look at two details. Errors
+# travel with a *note* that holds the traceback's text, since a traceback itself can't be sent. And `fork`, where there is
+# one, copies the running process, so data sets defined in a notebook are known to the worker; Windows must start a new
+# process, which knows only what is in files.
 
 
 # %% jupyter={"source_hidden": true} tags=["export"]
@@ -1620,7 +1643,7 @@ def in_processes(fetch, batches, num_workers, ahead):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": false, "grade_id": "data_processes_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "data_processes_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: samples that tell which process made them, or that are the death of it; what is left over.
 class WhoMadeIt(Squares):
     def __getitem__(self, i):
@@ -1632,6 +1655,13 @@ class Sleeper(Squares):
         if i > 0:
             time.sleep(60)
         return i, i
+
+
+class BrokenSleeper(Sleeper):
+    def __getitem__(self, i):
+        if i == 0:
+            raise ValueError("sample 0 can't be read")
+        return super().__getitem__(i)
 
 
 class Deadly(Squares):
@@ -1679,7 +1709,7 @@ def processes_left_after(loader, batches):
                 break
     except Exception:
         pass
-    patience(lambda: not multiprocessing.active_children(), 3)
+    patience(lambda: not multiprocessing.active_children(), 1)
     return len(multiprocessing.active_children())
 
 
@@ -1737,9 +1767,9 @@ check.equal(
     "sample 0 is strange" in told["message"], True, because="portable(error) finds a way to send any error"
 )
 check.equal(
-    processes_left_after(DataLoader(Broken(9), num_workers=2, workers="process"), 99),
+    processes_left_after(DataLoader(BrokenSleeper(9), num_workers=2, workers="process"), 99),
     0,
-    because="after an error the workers are stopped as well",
+    because="after an error the workers must be stopped as well, even in the middle of a fetch",
 )
 check.equal(
     numbers(DataLoader(Squares(3), batch_size=2, num_workers=4, workers="process")),
@@ -1769,10 +1799,11 @@ check.same_shape(
 # | `load_digits(train=True)` | small digits, 8x8 |
 # | `load_austen()` | *Pride and Prejudice*, 684,768 characters |
 #
-# If you have more, they find it. They look in the folder `root=` if you name one; otherwise in the folder that the environment
-# variable `TINYTORCH_DATA` names, then in the user's cache, and last they take what is bundled. The full MNIST is recognised by
-# its four files (`train-images-idx3-ubyte.gz` and so on). Nothing is downloaded unless you say `download=True`. And the result
-# says which set it is, because an accuracy without the name of the data means nothing.
+# If you have the full sets on disk, these functions find them. They look in the folder `root=` if you name one; otherwise in
+# the folder that the environment variable `TINYTORCH_DATA` names, then in the user's cache, and last they take what is
+# bundled. The full MNIST is recognised by its four files (`train-images-idx3-ubyte.gz` and so on). Nothing is downloaded
+# unless you say `download=True`. And the result says which set it is, because an accuracy without the name of the data means
+# nothing.
 
 
 # %% jupyter={"source_hidden": true} tags=["export"]
@@ -2033,7 +2064,7 @@ def load_austen(root=None):
 
 
 # %%
-# Look before you train: twelve digits, their labels, and how many there are of each.
+# Try it: look before you train. Twelve digits, their labels, and how many there are of each.
 train = load_mnist()
 images, labels = train.batch(np.arange(12))
 fig, axes = figure(height=1.4)
@@ -2054,6 +2085,7 @@ print(train, "of each class:", np.bincount(train.arrays[1]))
 
 
 # %%
+# Measure: the share of test digits that get the right label, for the two ways to split.
 def nearest_neighbour(x, y, test_x, test_y):
     x, test_x = x.reshape(len(x), -1).astype(np.float64), test_x.reshape(len(test_x), -1).astype(np.float64)
     distances = (x**2).sum(axis=1) - 2 * test_x @ x.T  # up to a constant for each test image
@@ -2119,7 +2151,7 @@ def delivered(loader):
 # Measure: MNIST as it lies in memory, and as it is delivered.
 train = load_mnist(transform=Normalize(33.3, 78.6))
 stored = sum(array.nbytes for array in train.arrays)
-for batch_size, drop_last in [(64, False), (64, True), (3000, True)]:
+for batch_size, drop_last in [(60, False), (60, True), (3000, True)]:
     batches, passed = delivered(DataLoader(train, batch_size=batch_size, drop_last=drop_last))
     predicted = predict_epoch_bytes(len(train), 28, 28, batch_size, drop_last)
     print(f"batches of {batch_size}: {batches}, {passed:,} bytes, predicted {predicted:,}; {stored:,} stored")
@@ -2130,6 +2162,7 @@ parts = check.partial(6)
 cases = [
     (100, 8, 8, 32, False),
     (100, 8, 8, 32, True),
+    (96, 2, 2, 32, False),
     (96, 5, 3, 32, True),
     (7, 28, 28, 10, False),
     (7, 4, 4, 10, True),
@@ -2145,7 +2178,7 @@ with parts.part(2, "batches"):
         check.equal(
             predict_batches(N, size, drop),
             measured[N, H, W, size, drop][0],
-            because="a batch that is not full counts, unless it is dropped",
+            because="a last batch that is not full counts, unless it is dropped; only if there is one",
         )
 with parts.part(2, "a sample"):
     for N, H, W, size, drop in cases:
@@ -2171,9 +2204,9 @@ parts.score()
 # %% [markdown]
 # ## Systems 2 · What stays in memory?
 #
-# A set of `N` rows of `D` `float32` numbers lies in a file. How many bytes of your process's memory are held when it is read
-# whole? And with a memory map: how many are held by a batch of `B` rows, and how many samples can the file have before a
-# machine with `M` bytes of memory is full?
+# A set lies in a file: `N` rows, each of `D` numbers in `float32`. How many bytes of your process's memory are held when it is
+# read whole, and how many rows can it have before `M` bytes of memory are full? With a memory map, how many bytes are held by
+# a batch of `B` rows?
 
 
 # %% nbgrader={"grade": false, "grade_id": "data_resident_predict", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -2199,7 +2232,7 @@ def largest_whole_set(M, D):
 
 
 # %%
-# Measure: the same rows twice as many, whole and mapped. What grows?
+# Measure: 1,000 rows, twice and four times as many, read whole and mapped. What grows?
 for rows in (1000, 2000, 4000):
     path = save_rows("measured.npy", rows, 500)
     with peak_memory() as whole:
@@ -2333,7 +2366,7 @@ for row, workers in [(1, 0), (0, 1)]:
             edgecolor="white",
             label=label if row else None,
         )
-axes.set(xlabel="milliseconds", yticks=[0, 1], yticklabels=["one thread ahead", "in turn"])
+axes.set(xlabel="milliseconds", xlim=(0, None), yticks=[0, 1], yticklabels=["one thread ahead", "in turn"])
 axes.legend()
 show(fig, alt="Bars over time: in turn, fetching and computing alternate; with a thread ahead, they overlap.")
 print(
@@ -2392,8 +2425,8 @@ parts.score()
 
 # %% [markdown]
 # *What you just measured.* Prefetching replaces `f + c` by the larger of the two: at best a factor of two with one worker. More
-# workers divide `f` until the network, not the disk, is what one waits for. A longer lead does not make anything faster; it
-# only evens out fetches that take unequal time, and it costs memory, batch for batch.
+# workers divide `f`, which helps until it is less than `c`. A longer lead does not make anything faster; it only evens out
+# fetches that take unequal time, and each batch of it costs memory.
 
 # %% [markdown]
 # ## Explain
@@ -2405,14 +2438,15 @@ parts.score()
 # %% [markdown] nbgrader={"grade": true, "grade_id": "data_explain", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (5 points).**
-# 1: processes, because decoding in Python holds the interpreter's lock: threads would take turns, with each other and with
-# the loop that trains.
-# 1: three of them: 80 / 30 = 2.67, so two deliver a batch every 40 ms, three every 27 ms (given as many free cores).
-# 2: a batch is 64 · 224 · 224 · 3 · 4 B = 38.5 MB; 3 · 2 lie ready and one is held, 7 · 38.5 = 270 MB. (One point if the batch
-# is right and the number of batches is not. The 231 MB of six batches are right if it is said that the one in use is not
-# counted.)
-# 1: no: the rate is limited by the workers, not by the lead; a longer lead only evens out irregular fetches, and 61 batches
-# would take 2.35 GB.
+#
+# - 1: processes, because decoding in Python holds the interpreter's lock: threads would take turns, with each other and with
+#   the loop that trains.
+# - 1: three of them: 80 / 30 = 2.67, so two deliver a batch every 40 ms, three every 27 ms (given as many free cores).
+# - 2: a batch is 64 · 224 · 224 · 3 · 4 B = 38.5 MB; 3 · 2 lie ready and one is held, 7 · 38.5 = 270 MB. (One point if the
+#   batch is right and the number of batches is not. The 231 MB of six batches are right if it is said that the one in use is
+#   not counted.)
+# - 1: no: the rate is limited by the workers, not by the lead; a longer lead only evens out irregular fetches, and 61 batches
+#   would take 2.35 GB.
 #
 # *A good answer.* "Decoding is Python, so threads would queue for one lock: processes. Each brings a batch per 80 ms, I need
 # one per 30 ms, so three (27 ms). A batch has 9.6 million floats, 38.5 MB; six ready and one in use are 270 MB. With prefetch=20

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Milestone 1 · 1958: the perceptron
 #
-# Today your own `Linear` layer learns something, by the oldest learning rule there is. It needs no gradient.
+# Today your own `Linear` layer learns something, by one of the oldest learning rules there are. It needs no gradient.
 #
 # | | |
 # |---|---|
@@ -34,28 +34,29 @@
 #
 # ## What happened in 1958
 #
-# In July 1958 the United States Office of Naval Research showed the press a program on an IBM 704, a computer that
-# filled a room. It was fed punch cards that were marked on the left or on the right, and after fifty of them it told
-# the two apart. Nobody had told it how. Its author was Frank Rosenblatt, a psychologist at the Cornell
-# Aeronautical Laboratory, and he called it the *perceptron*.
+# In July 1958 the United States Office of Naval Research showed the press a program on an IBM 704, a computer as large
+# as a room. It was fed punch cards that were marked on the left or on the right, and after fifty trials it told the
+# two apart. Nobody had told it how. Its author was Frank Rosenblatt, a psychologist at the Cornell Aeronautical
+# Laboratory, and he called it the *perceptron*.
 #
 # It was a model of a brain before it was a tool. Rosenblatt asked how information is stored in a nervous system, and
-# answered: in the strength of connections, which change with experience. His machine of 1960, the Mark I, had 400
-# photocells in a square of 20 by 20, wired at random to 512 units, whose outputs passed through potentiometers; small
-# electric motors turned these while it learned. Only that last layer learned, and it is the layer that you train
-# today, directly on the 400 cells.
+# answered: in its connections, which change with experience. His machine of 1960, the Mark I, had 400 photocells in a
+# square of 20 by 20, wired to 512 units, whose outputs passed through potentiometers; electric motors turned these
+# while it learned. Only that last layer learned. You train such a layer today, directly on the 400 cells.
 #
-# The promises were large. The *New York Times* passed on that the Navy expected the embryo of a computer that would
-# "walk, talk, see, write, reproduce itself and be conscious of its existence". What the machine could do was less,
-# and a theorem said exactly what: if a plane can separate two classes, the rule finds one (Novikoff, 1962). If none
-# can, it never stops. Minsky and Papert's book of 1969 worked out how much lies on the other side of that line.
+# The promises were large. The Navy, wrote the *New York Times*, had shown "the embryo of an electronic computer"
+# that it expected to be able to "walk, talk, see, write, reproduce itself and be conscious of its existence". What
+# the machine could do was less, and a theorem says what. Two classes are *separable* if a plane has all examples of
+# the one on its one side and all of the other on its other side. If there is such a plane, the rule finds one; section
+# 3 has the proof that A. Novikoff gave in 1962. If there is none, it never stops. Marvin Minsky and Seymour Papert's
+# book of 1969 worked out what lies beyond the reach of such machines.
 #
 # *Sources:* F. Rosenblatt, "The perceptron: a probabilistic model for information storage and organization in the
 # brain", Psychological Review 65 (1958), 386-408, and *Principles of Neurodynamics*, Spartan Books, 1962; "New Navy
-# device learns by doing", New York Times, 8 July 1958; J. Hay, B. Lynch and D. Smith, *Mark I Perceptron Operators'
-# Manual*, Cornell Aeronautical Laboratory, 1960; A. Novikoff, "On convergence proofs on perceptrons", Symposium on
-# the Mathematical Theory of Automata, 1962; M. Minsky and S. Papert, *Perceptrons*, MIT Press, 1969; M. Lefkowitz,
-# "Professor's perceptron paved the way for AI, 60 years too soon", Cornell Chronicle, 2019.
+# device learns by doing", New York Times, 8 July 1958; *Mark I Perceptron Operators' Manual*, Cornell Aeronautical
+# Laboratory, 1960; A. Novikoff, "On convergence proofs on perceptrons", Proceedings of the Symposium on the
+# Mathematical Theory of Automata 12 (1962), 615-622; M. Minsky and S. Papert, *Perceptrons*, MIT Press, 1969;
+# "Professor's perceptron paved the way for AI, 60 years too soon", Cornell Chronicle, September 2019.
 
 # %% nbgrader={"grade": false, "grade_id": "perceptron_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -103,7 +104,7 @@ axes.set(xlabel="a card marked on the left, and one marked on the right", xticks
 axes.grid(False)
 show(
     fig,
-    alt="Two white cards, each with one black square: the first has it in its left half, the second in its right.",
+    alt="Two white cards, each with one black square, in the left half of the first, the right of the second.",
 )
 
 # %% [markdown]
@@ -117,13 +118,14 @@ show(
 # means left, $t = -1$. So an answer is correct exactly if $t \cdot f(x) > 0$. A 0 is no answer, and counts as a
 # mistake.
 #
-# The rule, in the form that Rosenblatt's book of 1962 calls *error correction* (the paper of 1958 tries several):
-# after a correct answer, leave everything as it is. After a mistake,
+# The rule, in the form that Rosenblatt's book of 1962 calls *error correction*: after a correct answer, leave
+# everything as it is. After a mistake,
 #
 # $$w \leftarrow w + t\,x, \qquad b \leftarrow b + t.$$
 #
-# That pushes the answer to this card the way it should go: $t \cdot f(x)$ grows by $t^2(x \cdot x + 1)$, which is
-# positive. It may spoil the answer to another card, and yet it all comes out well, as you will see.
+# That pushes the answer to this card the way it should go: as $t^2 = 1$, the product $t \cdot f(x)$ grows by
+# $x \cdot x + 1$, which is positive. It may spoil the answer to another card, and yet it all comes out well, as you
+# will see.
 
 
 # %% nbgrader={"grade": false, "grade_id": "perceptron_rule", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -163,12 +165,9 @@ def learn_from(layer, x, target):
 # %%
 # Try it: one card, shown twice. What does the layer answer before, and after?
 layer = blank(400)
-print(
-    layer(x[0]).item(),
-    learn_from(layer, x[0], sides[0]),
-    layer(x[0]).item(),
-    learn_from(layer, x[0], sides[0]),
-)
+for when in ("first", "second"):
+    before, wrong = layer(x[0]).item(), learn_from(layer, x[0], sides[0])
+    print(f"{when} time: answer {before:g} to a card of side {sides[0]}, a mistake: {wrong}")
 
 # %% nbgrader={"grade": true, "grade_id": "perceptron_rule_check", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 # Check (4 points): a mistake changes weight and bias, a correct answer changes nothing.
@@ -187,15 +186,15 @@ check.close(layer.weight, np.array([[-2.0, -3.0]]), because="the mistake is adde
 check.close(layer.bias, np.array([0.0]), because="-1 + 1")
 
 # %% nbgrader={"grade": true, "grade_id": "perceptron_rule_hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (2 points): the same objects afterwards, inputs untouched, the bias takes part in the answer, many steps.
+# Hidden tests (2 points): the same objects afterwards, inputs untouched, the bias in the answer, many steps.
 ### BEGIN HIDDEN TESTS
 layer, x = blank(3), Tensor([1.0, -2.0, 0.5])
 weight, bias = layer.weight, layer.bias
 with check.unchanged(x, because="the example is not changed by learning from it"):
-    learn_from(layer, x, 1)
+    learn_from(layer, x, -1)
 check.shares_memory(weight, layer.weight, because="learning changes the parameters in place")
-check.close(weight, np.array([[1.0, -2.0, 0.5]]), because="whoever holds the weight sees what was learned")
-check.close(bias, np.array([1.0]), because="and the bias likewise")
+check.close(weight, np.array([[-1.0, 2.0, -0.5]]), because="whoever holds the weight sees what was learned")
+check.close(bias, np.array([-1.0]), because="and the bias likewise")
 layer = blank(2)
 layer.bias[...] = 5.0
 check.equal(
@@ -317,7 +316,7 @@ check.equal(
 )
 
 # %% nbgrader={"grade": true, "grade_id": "perceptron_train_hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (1 point): other data in the order given, a layer that goes on learning, nothing to learn, one example.
+# Hidden tests (1 point): other data in their order, a layer that goes on learning, no passes, one example.
 ### BEGIN HIDDEN TESTS
 rng = np.random.default_rng(5)
 rows = rng.integers(-5, 6, size=(40, 6)).astype(float)
@@ -464,8 +463,8 @@ for seed in range(5):
 # ## 5 · Real handwriting
 #
 # Cards are easy. Here are digits that people wrote: 8 by 8 cells, grey, two kinds at a time. 250 images are for
-# learning, the rest, some 110, for a test. (They come from the University of California's collection, Alpaydin and
-# Kaynak 1998, and are bundled with the course.)
+# learning, the rest, some 110, for a test. (They come from *Optical Recognition of Handwritten Digits*, by E. Alpaydin
+# and C. Kaynak, in the UCI Machine Learning Repository, and are bundled with the course.)
 
 # %% nbgrader={"grade": false, "grade_id": "perceptron_digits_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from pathlib import Path
@@ -474,7 +473,7 @@ import tinytorch_ref
 
 
 def digits(first, second):
-    """Images of two digits, as (x, targets) for learning and (x, targets) for a test; `first` has target -1."""
+    """Images of two digits: (x, targets) for learning, (x, targets) for a test; `first` has target -1."""
     file = np.load(Path(tinytorch_ref.__file__).parent / "datasets" / "digits8x8.npz")
     chosen = (file["y"] == first) | (file["y"] == second)
     x, targets = file["x"][chosen].reshape(-1, 64) / 16.0, np.where(file["y"][chosen] == first, -1, 1)
@@ -487,14 +486,14 @@ for pair in [(0, 1), (4, 9), (1, 8)]:
     learn, test = digits(*pair)
     layer = blank(64)
     history = train(layer, *learn, passes=100)
-    print(
-        f"{pair}: {len(history):2} passes, {sum(history):3} mistakes, {accuracy(layer, *test):.1%} of the test"
-    )
+    share = accuracy(layer, *test)
+    print(f"{pair}: {len(history):2} passes, {sum(history):3} mistakes, {share:.1%} of the test")
 
 # %% [markdown]
 # The 250 images of every pair of digits can be separated, so the rule always comes to an end. On new images it is
 # correct about nine times in ten or better, not always. The rule stops at the *first* plane without a mistake, however
-# close that passes to the examples. Later modules prefer planes that keep their distance.
+# close that passes to the examples. The losses of module 04 are different: they go on asking for more distance when
+# every answer is already right.
 
 # %% nbgrader={"grade": true, "grade_id": "perceptron_digits_check", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 # Check (1 point): real digits, learned without a mistake left; the test images are a different matter.
@@ -537,7 +536,7 @@ show(
 # XOR has four mistakes in every pass: the rule undoes at one corner what it did for another, and ends where it began.
 
 # %% nbgrader={"grade": true, "grade_id": "perceptron_xor_check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-# Check (2 points): the other half of the bar. AND and OR are learned; XOR is not, from any order of its corners.
+# Check (2 points): the other half of the bar. AND and OR are learned; XOR is not, in any order of corners.
 corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 for targets in ([-1, -1, -1, 1], [-1, 1, 1, 1]):
     layer = blank(2)
@@ -595,14 +594,13 @@ for order in ([0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3]):
 # | | Cards | Digits 1 and 8 | AND, OR | XOR |
 # |---|---|---|---|---|
 # | numbers learned | 401 | 65 | 3 | 3 |
-# | separable | yes, margin 0.8 | yes, narrowly | yes | no |
+# | separable | yes, margin 0.8 | yes | yes | no |
 # | mistakes | at most 26, for any number of cards | 145 in 15 passes | 18 and 9 | four in each pass, for ever |
 #
 # The machine of 1958 was said to tell left from right after fifty trials. After fifty cards yours sorts more than
-# nine new cards in ten, and after five hundred all of them. Nothing in this is staged: the margin of the cards is
-# wide, and so, by the theorem, the mistakes soon come to an end. What a plane cannot separate, no number of trials
-# will.
+# nine new cards in ten, and after five hundred all of them. The margin of the cards is wide, and so, by the theorem,
+# the mistakes soon come to an end. What no plane separates, no number of trials will.
 #
-# Rosenblatt knew it, and drew machines with more layers. What was missing was a way to tell a hidden unit what it
-# did wrong. That is what the *gradient* does. When you have built modules 04 to 06, the next milestone takes up XOR
-# again.
+# A large part of Rosenblatt's book is about machines with more layers. What was missing was a good way to tell a unit
+# in the middle, a *hidden* unit, what it did wrong. That is what the *gradient* does. When you have built modules 04
+# to 06, the next milestone takes up XOR again.

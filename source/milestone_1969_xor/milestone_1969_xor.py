@@ -33,33 +33,37 @@
 #
 # ## What happened in 1969
 #
-# In 1969 Marvin Minsky and Seymour Papert of MIT published *Perceptrons*. It is told ever since that they showed that a
-# perceptron can't compute XOR, and so ended the first age of neural networks. Both halves of that are too simple.
+# In 1969 Marvin Minsky and Seymour Papert of MIT published *Perceptrons*. It is told ever since that they showed that
+# a perceptron can't compute XOR, and so ended the first age of neural networks. Both halves of that are too simple.
 #
-# The book is mathematics, and sound. It asks what a machine can compute that adds up the votes of many small detectors,
-# each of which sees only part of a picture. *Parity*, whether the number of black cells is odd, needs a detector that sees
-# them all; so does, in effect, whether a figure is in one piece. XOR is parity of two cells, the smallest case of that
-# theorem, and it was no news: you proved it yourself, in the milestone of 1958, with four inequalities.
+# The book is mathematics. It asks what a machine can compute that adds up the votes of many small detectors, each of
+# which sees only part of a picture. *Parity*, whether the number of black cells is odd, needs a detector that sees them
+# all. Whether a figure is in one piece needs detectors that see more and more cells as the picture grows. XOR is the
+# parity of two cells, the smallest case, and you proved it yourself in the milestone of 1958, with four inequalities.
 #
-# Nor did anybody believe that a *hidden layer* can't do it. McCulloch and Pitts had built such things out of threshold units
-# on paper in 1943, Rosenblatt's own book of 1962 has whole chapters on networks with more layers, and Minsky and Papert knew
-# both. What nobody had was a good way to *train* one. The book has a page about machines with more layers, and calls it an
-# important research problem to confirm or reject the authors' "intuitive judgment that the extension is sterile". That
-# judgment was wrong, but it was marked as one.
+# A *hidden layer* can do it, and that was known. Warren McCulloch and Walter Pitts had built logic out of threshold
+# units on paper in 1943, and a whole part of Rosenblatt's book of 1962 is about machines with more layers. What was
+# missing was a good way to *train* one. Minsky and Papert have a page on that. There is no reason to suppose, they
+# write, that the virtues of the perceptron carry over to many layers, and they call it an important research problem
+# to "elucidate (or reject)" what they say is an intuitive judgement: "that the extension is sterile". The judgement
+# was wrong, and it was no theorem.
 #
-# Did the book end the research? Money and people did go elsewhere, and both sides later told it as the story of a duel. The
-# sociologist Mikel Olazaran, who interviewed many of them, found that the groups had already run into the training problem
-# and were turning to other things. The method that you use today was known in parts: Shun-ichi Amari had trained a
-# layered network by gradient descent in 1967, Seppo Linnainmaa described the backward pass in 1970, Paul Werbos proposed it
-# for networks in 1974. It was heard only in 1986: the next milestone.
+# Did the book end the research? Money and people did go elsewhere. The sociologist Mikel Olazaran calls the story that
+# the book proved the whole approach hopeless an *official history*. It prevailed, he argues, as the rival symbolic AI
+# became the established approach, with funds and authority; strictly speaking, the proofs are about a class of machines
+# with one layer that learns; and work on networks never stopped altogether.
 #
-# *Sources:* M. Minsky and S. Papert, *Perceptrons*, MIT Press, 1969, section 13.2 for the page on more layers, and the
-# expanded edition of 1988; W. McCulloch and W. Pitts, "A logical calculus of the ideas immanent in nervous activity",
-# Bulletin of Mathematical Biophysics 5 (1943), 115-133; F. Rosenblatt, *Principles of Neurodynamics*, Spartan Books, 1962;
-# S. Amari, "A theory of adaptive pattern classifiers", IEEE Transactions on Electronic Computers 16 (1967), 299-307;
-# S. Linnainmaa, master's thesis, University of Helsinki, 1970; P. Werbos, *Beyond Regression*, thesis, Harvard, 1974;
-# M. Olazaran, "A sociological study of the official history of the perceptrons controversy", Social Studies of Science 26
-# (1996), 611-659.
+# The method that you use today came in parts: Shun-ichi Amari proposed gradient descent for layered networks in 1967,
+# Seppo Linnainmaa described the backward pass, for any computation, in 1970. They became widely known, together, in
+# 1986: the next milestone.
+#
+# *Sources:* M. Minsky and S. Papert, *Perceptrons*, MIT Press, 1969, pages 231-232 for many layers; W. McCulloch and
+# W. Pitts, "A logical calculus of the ideas immanent in nervous activity", Bulletin of Mathematical Biophysics 5
+# (1943), 115-133; F. Rosenblatt, *Principles of Neurodynamics*, Spartan Books, 1962; S. Amari, "A theory of adaptive
+# pattern classifiers", IEEE Transactions on Electronic Computers 16 (1967), 299-307; S. Linnainmaa, master's thesis,
+# University of Helsinki, 1970; M. Olazaran, "A sociological study of the official history of the perceptrons
+# controversy", Social Studies of Science 26 (1996), 611-659; J. Schmidhuber, "Annotated history of modern AI and deep
+# learning", arXiv:2212.11279, 2022, on Amari and Linnainmaa.
 
 # %% nbgrader={"grade": false, "grade_id": "xor_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -181,18 +185,17 @@ parts.score()
 # Rosenblatt's rule needs to be told what each unit should have answered, and nobody says that of a hidden unit. The
 # gradient does not need it. It asks of each number in the network: if this one grew a little, would the loss grow?
 #
-# For that the loss must change at all when a number does. A threshold's output does not: it is flat everywhere, apart from
-# the jump. So the hidden units are now `tanh`, a threshold with its corner rounded, and the loss is the binary
-# cross-entropy of the output $z$, a smooth count of mistakes:
+# For that the loss must change at all when a number does. A threshold's output does not: it is flat everywhere, apart
+# from the jump. So the hidden units are now `tanh`, a smooth step, from -1 to 1. And the loss is the binary
+# cross-entropy of the outputs $z_i$, one for each of $N$ examples, a smooth relative of the number of mistakes:
 #
 # $$L = -\frac1N \sum_i \big( t_i \log \sigma(z_i) + (1 - t_i) \log (1 - \sigma(z_i)) \big)$$
 #
-# with targets $t$ of 0 and 1. Then every number $p$ takes a step against its slope, all at once:
+# with targets $t_i$ of 0 and 1. Then every number $p$ takes a step against its slope, all at once:
 #
 # $$p \leftarrow p - \eta \, \frac{\partial L}{\partial p}$$
 #
-# $\eta$, the *learning rate*, is called `lr` here. This is *gradient descent*, whole; optimizers are the subject of the
-# next module.
+# $\eta$, the *learning rate*, is called `lr` here. That is all of *gradient descent*; module 07 has better ways to step.
 
 
 # %% nbgrader={"grade": false, "grade_id": "xor_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -238,7 +241,7 @@ model = network(8, seed=0)
 print([round(gradient_step(model, CORNERS, TARGETS["XOR"], lr=1.0), 4) for _ in range(3)])
 
 # %% nbgrader={"grade": true, "grade_id": "xor_step_check", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Check (4 points): two steps of one layer on OR, whose slopes are known: the mean of (σ(z) - t) x, and of σ(z) - t.
+# Check (4 points): two steps of one layer on OR; its slopes are the means of (σ(z) - t) x and of σ(z) - t.
 corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 t = np.array([[0.0], [1.0], [1.0], [1.0]])
 model, w, b = blank(Linear(2, 1)), np.zeros((1, 2)), np.zeros(1)
@@ -293,7 +296,7 @@ check.close(held, w1, rtol=1e-3, atol=1e-5, because="whoever holds a parameter s
 
 # %% nbgrader={"grade": false, "grade_id": "xor_train", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train(model, x, targets, steps, lr):
-    """Take `steps` steps of gradient descent; returns the list of the losses, each before its step."""
+    """Take `steps` steps of gradient descent; returns a list of the losses, each before its step."""
     ### BEGIN SOLUTION
     return [gradient_step(model, x, targets, lr) for _ in range(steps)]
     ### END SOLUTION
@@ -330,21 +333,26 @@ show(
 # thousandths in 500 steps, some sooner than others. The dashed line is what a network pays that knows nothing.
 
 # %% nbgrader={"grade": true, "grade_id": "xor_train_check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-# Check (2 points): the losses of all steps, and the number of right answers.
-model, t = network(3, 5), np.array([[0.0], [1.0], [1.0], [1.0]])
+# Check (2 points): the losses of 40 steps of one layer on OR, and the number of right answers.
 corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-losses = train(model, Tensor(corners), Tensor(t), 40, 0.5)
-check.equal(len(losses), 40, because="one loss a step, and as many steps as asked for")
-w1, b1, w2, b2 = [parameter.data for parameter in model.parameters()]
-z = np.tanh(corners @ w1.T + b1) @ w2.T + b2
-after = float(np.mean(np.logaddexp(0, z) - t * z))
+t = np.array([[0.0], [1.0], [1.0], [1.0]])
+w, b, expected = np.zeros((1, 2)), np.zeros(1), []
+for _ in range(41):
+    z = corners @ w.T + b
+    expected.append(float(np.mean(np.logaddexp(0, z) - t * z)))
+    error = (1 / (1 + np.exp(-z)) - t) / 4
+    w, b = w - 0.5 * error.T @ corners, b - 0.5 * error.sum(axis=0)
+layer = blank(Linear(2, 1))
+losses = train(layer, Tensor(corners), Tensor(t), 40, 0.5)
+check.equal(np.shape(losses), (40,), because="one loss a step, and as many steps as asked for")
 check.close(
-    gradient_step(model, Tensor(corners), Tensor(t), 0.5),
-    after,
+    np.array(losses),
+    np.array(expected[:40]),
     rtol=1e-4,
-    because="the model itself is trained",
+    because="loss i is the one before step i, and each step has the learning rate that was given",
 )
-check.equal(losses[0] > losses[20] > losses[39] > after, True, because="each loss is the one before its step")
+after = gradient_step(layer, Tensor(corners), Tensor(t), 0.5)
+check.close(after, expected[40], rtol=1e-4, because="the model that was given is trained, by 40 steps")
 layer = blank(Linear(2, 1))
 check.equal(
     correct(layer, Tensor(corners), Tensor(t)), 1, because="a logit of 0 is not above 0: only (0, 0) is right"
@@ -519,7 +527,7 @@ for hidden in (1, 2, 3, 8):
         losses = train(model, CORNERS, TARGETS["XOR"], steps=500, lr=1.0)
         corners_right.append(correct(model, CORNERS, TARGETS["XOR"]))
     wins = corners_right.count(4)
-    print(f"{hidden} hidden units: corners right {corners_right}, all four from {wins} of 10 seeds")
+    print(f"hidden units: {hidden}; corners right: {corners_right}; all four from {wins} of 10 seeds")
 
 # %%
 # One of those that failed with two units: its loss, its slopes, and its answers.
@@ -533,8 +541,8 @@ print("probabilities", (1 / (1 + np.exp(-model(CORNERS).data[:, 0]))).round(2))
 # %% [markdown]
 # One unit is one line, and never enough. Two are enough for a person, and for seven of these seeds. The other three come to
 # rest on a plain where all slopes are close to 0, far above the loss that two units could reach. With eight units, more
-# than are needed, none of the ten gets stuck. Networks larger than necessary are often *easier* to train: that is one of
-# the reasons why they are so large today.
+# than are needed, none of the ten gets stuck. Networks larger than necessary are often *easier* to train. The paper of
+# 1986, of the next milestone, reports the same: its networks got stuck only if they had just enough connections.
 #
 # Now explain, in two to five sentences:
 #
@@ -575,8 +583,6 @@ print("probabilities", (1 / (1 + np.exp(-model(CORNERS).data[:, 0]))).round(2))
 # | who chose the numbers | a person | nobody can | 500 steps of gradient descent |
 # | guarantee | a proof, corner by corner | a theorem: impossible | none: it may get stuck |
 #
-# The last row is the price. Rosenblatt's rule came with a theorem, gradient descent with hidden units comes with experience.
-# Minsky and Papert's doubts were about that, and about size: whether what works for four corners works for anything larger.
-#
-# That question has an answer, and it is not a theorem. After modules 07 and 08 you try it on eight thousand digits: the
-# milestone of 1986.
+# The last row is the price. Rosenblatt's rule came with a theorem; that gradient descent works with hidden units is
+# experience. Does it still work when the problem is larger than four corners? After modules 07 and 08 you try it on eight
+# thousand digits: the milestone of 1986.

@@ -32,7 +32,9 @@ MUTANTS = [
     mutant("losses_reduce", "None counts as none", "losses_reduce_hidden", ('if reduction == "none":', 'if reduction in ("none", None):')),
     mutant("losses_reduce", "makes float64", "losses_reduce_hidden",
            (MEAN, "return losses.sum() / np.float64(max(losses.size if count is None else count, 1))")),
+    mutant("losses_reduce", "the sum as a Python number", "losses_reduce_hidden", ("return losses.sum()\n", "return float(losses.sum())\n")),
     # mean squared error
+    mutant("losses_mse", "a difference in float64", "losses_mse_hidden", ("difference = prediction - target", "difference = prediction.astype(np.float64) - target")),
     mutant("losses_mse", "the absolute difference", "losses_mse_check", ("difference * difference", "abs(difference)")),
     mutant("losses_mse", "the root of the mean", "losses_mse_check", (MSE, "return np.sqrt(reduce_losses(difference * difference, reduction)), difference")),
     mutant("losses_mse", "half of it", "losses_mse_check", ("difference * difference", "difference * difference / 2")),
@@ -63,6 +65,8 @@ MUTANTS = [
     mutant("losses_composed", "rows of a unit matrix of 50,000 by 50,000", "losses_bytes_check",
            (ONE_HOT, "return np.eye(classes, dtype=np.float32)[target]")),
     # targets
+    mutant("losses_composed", "a number for a Tensor", "losses_composed_check", (".sum(axis=-1).mean()", ".sum(axis=-1).mean().item()")),
+    mutant("losses_composed", "an array for a Tensor", "losses_composed_check", ("* log_softmax(logits)\n", "* log_softmax(logits).data\n")),
     mutant("losses_targets", "forgets the negative ones", "losses_targets_check", (WRONG, "wrong = counts & (target >= classes)")),
     mutant("losses_targets", "allows the number of classes itself", "losses_targets_check", (WRONG, "wrong = counts & ((target < 0) | (target > classes))")),
     mutant("losses_targets", "checks ignored ones too", "losses_targets_check", (WRONG, "wrong = (target < 0) | (target >= classes)")),
@@ -98,7 +102,14 @@ MUTANTS = [
            ("z = shift_by_max(logits)", "logits -= logits.max(axis=-1, keepdims=True)\n    z = logits")),
     mutant("losses_rows", "a fully masked row is nan", "losses_rows_hidden", ("    totals[totals == 0] = 1\n", "")),
     mutant("losses_rows", "infinite losses made finite", "losses_rows_hidden", ("np.log(totals[:, 0]) - wanted", "np.nan_to_num(np.log(totals[:, 0]) - wanted)")),
+    mutant("losses_rows", "one maximum for all rows", "losses_rows_check", ("z = shift_by_max(logits)", "z = logits - logits.max(initial=-np.inf)")),
+    mutant("losses_rows", "the mean of masked logits without smoothing", "losses_rows_hidden", ("if label_smoothing:", "if True:")),
     # cross-entropy
+    mutant("losses_cross_entropy", "a mean of the means of the texts", "losses_cross_entropy_hidden",
+           (REDUCE, "n = np.maximum(counts.sum(-1), 1)\n    mean = (losses.sum(-1) / n).mean() if losses.size else losses.sum()\n"
+                    '    return (mean if reduction == "mean" and losses.ndim > 1 else reduce_losses(losses, reduction, int(counts.sum()))), saved')),
+    mutant("losses_cross_entropy", "single losses in float64", "losses_cross_entropy_hidden",
+           (IGNORE, "float64 = np.zeros(target.shape)\n    float64[counts] = losses.reshape(target.shape)[counts]\n    losses = float64")),
     mutant("losses_cross_entropy", "the mean over all targets", "losses_cross_entropy_check", (REDUCE, "return reduce_losses(losses, reduction), saved")),
     mutant("losses_cross_entropy", "ignored targets keep their loss", "losses_cross_entropy_check", (IGNORE, "losses = losses.reshape(target.shape)")),
     mutant("losses_cross_entropy", "ignored targets are dropped", "losses_cross_entropy_check", (IGNORE, "losses = losses.reshape(target.shape)[counts]")),
@@ -295,6 +306,8 @@ def reduce_losses(losses, reduction, count=None):
     alternative("losses_binary", "by logaddexp", source=cell(
         BINARY_CELL, "x = logits.astype(np.float64)", "losses = target * np.logaddexp(0, -x) + (1 - target * 1.0) * np.logaddexp(0, x)",
         "return reduce_losses(losses.astype(logits.dtype), reduction)")),
+    alternative("losses_binary", "the small term before the product", source=cell(
+        BINARY_CELL, "t = target.astype(logits.dtype)", "losses = np.logaddexp(0, logits) - logits * t", "return reduce_losses(losses, reduction)")),
     alternative("losses_bytes_predict", "by itemsize", ("return 4 * N * C", "return N * C * np.dtype('float32').itemsize"),
                 ("return 8 * N", "return N * np.dtype(np.int64).itemsize")),
     alternative("losses_bytes_predict", "by bits", ("return 4 * N * C", "return 32 * N * C // 8"), ("return 8 * N", "return 64 * N // 8")),

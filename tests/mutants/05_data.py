@@ -64,6 +64,33 @@ MUTANTS = [
         "data_tensor_dataset_hidden",
         ("as_batch(rows) for rows", "as_batch(rows.astype(float)) for rows"),
     ),
+    mutant(
+        "data_tensor_dataset",
+        "transforms tensors",
+        "data_tensor_dataset_check",
+        (
+            "tuple(as_batch(rows) for rows in self.transformed([array[indices] for array in self.arrays]))",
+            "self.transformed([as_batch(array[indices]) for array in self.arrays])",
+        ),
+    ),
+    mutant(
+        "data_tensor_dataset",
+        "transforms the label of a sample too",
+        "data_tensor_dataset_check",
+        (
+            "return self.transformed([array[i] for array in self.arrays])",
+            "return tuple(array[i] if self.transform is None else self.transform(array[i]) for array in self.arrays)",
+        ),
+    ),
+    mutant(
+        "data_tensor_dataset",
+        "a sample as a list",
+        "data_tensor_dataset_hidden",
+        (
+            "return self.transformed([array[i] for array in self.arrays])",
+            "return list(self.transformed([array[i] for array in self.arrays]))",
+        ),
+    ),
     # 2 · from samples to a batch
     mutant(
         "data_collate",
@@ -113,6 +140,18 @@ MUTANTS = [
         ),
     ),
     mutant("data_collate", "lists are not structures", "data_collate_hidden", ("(tuple, list)", "tuple")),
+    mutant(
+        "data_collate",
+        "a list of batches",
+        "data_collate_check",
+        ("return tuple(default_collate(field)", "return list(default_collate(field)"),
+    ),
+    mutant(
+        "data_collate",
+        "compares sizes, not shapes",
+        "data_collate_hidden",
+        ("{row.shape for row in rows}", "{row.size for row in rows}"),
+    ),
     # 3 · an order for each epoch
     mutant(
         "data_order",
@@ -250,6 +289,21 @@ MUTANTS = [
         "a Dataset alone",
         "data_loader_check",
         ("if collate_fn is None and isinstance(dataset, Dataset):", "if collate_fn is None:"),
+    ),
+    mutant(
+        "data_loader",
+        "begins with epoch 1",
+        "data_loader_check",
+        (
+            "        order = epoch_order(len(self.dataset), self.shuffle, self.seed, self.epoch)\n        self.epoch += 1\n",
+            "        self.epoch += 1\n        order = epoch_order(len(self.dataset), self.shuffle, self.seed, self.epoch)\n",
+        ),
+    ),
+    mutant(
+        "data_loader",
+        "asks with NumPy's integers",
+        "data_loader_hidden",
+        ("dataset[int(i)] for i in indices", "dataset[i] for i in indices"),
     ),
     # 5 · transforms
     mutant(
@@ -393,6 +447,21 @@ MUTANTS = [
         "data_memory_map_check",
         ("for path in paths], transform=transform, name=name)", "for path in paths], name=name)"),
     ),
+    mutant(
+        "data_memory_map",
+        "reads the files whole at the other end",
+        "data_memory_map_hidden",
+        (
+            "        self.__init__(*paths, transform=transform, name=name)",
+            "        self.paths = paths\n        super().__init__(*map(np.load, paths), transform=transform, name=name)",
+        ),
+    ),
+    mutant(
+        "data_memory_map",
+        "always a file of float64",
+        "data_memory_map_check",
+        ("dtype=dtype, shape=shape), 0", "dtype=np.float64, shape=shape), 0"),
+    ),
     # 7 · threads
     mutant(
         "data_threads", "everything at once", "data_threads_check", ("if len(waiting) > ahead:", "if False:")
@@ -488,6 +557,21 @@ MUTANTS = [
         yield batch
 """,
     ),
+    mutant(
+        "data_threads",
+        "goes without waiting, cancels nothing",
+        "data_threads_hidden",
+        ("    finally:\n        pool.shutdown(cancel_futures=True)", "    finally:\n        pool.shutdown(wait=False)"),
+    ),
+    mutant(
+        "data_threads",
+        "shuts down after a whole epoch only",
+        "data_threads_hidden",
+        (
+            "    finally:\n        pool.shutdown(cancel_futures=True)",
+            "    except ZeroDivisionError:\n        raise\n    pool.shutdown(cancel_futures=True)",
+        ),
+    ),
     # 8 · processes
     mutant(
         "data_processes",
@@ -563,6 +647,16 @@ MUTANTS = [
     ),
     # systems
     mutant(
+        "data_processes",
+        "stopped after a break, not after an error",
+        "data_processes_hidden",
+        (
+            "    finally:\n        for worker in workers:\n            worker.stop()",
+            "    except GeneratorExit:\n        for worker in workers:\n            worker.stop()\n        raise\n"
+            "    for worker in workers:\n        worker.stop()",
+        ),
+    ),
+    mutant(
         "data_epoch_predict",
         "rounded down",
         "data_epoch_check",
@@ -572,6 +666,7 @@ MUTANTS = [
         "data_epoch_predict", "pixels as they are stored", "data_epoch_check", ("4 * H * W + 8", "H * W + 8")
     ),
     mutant("data_epoch_predict", "label forgotten", "data_epoch_check", ("4 * H * W + 8", "4 * H * W")),
+    mutant("data_epoch_predict", "always one more", "data_epoch_check", ("math.ceil(N / batch_size)", "N // batch_size + 1")),
     mutant("data_epoch_predict", "label of one byte", "data_epoch_check", ("4 * H * W + 8", "4 * H * W + 1")),
     mutant(
         "data_epoch_predict",
@@ -749,6 +844,15 @@ ALTERNATIVES = [
             "    for indices in batches:\n        yield fetch(indices)",
             "    yield from (fetch(indices) for indices in batches)",
         ),
+    ),
+    alternative(
+        "data_loader",
+        "an __iter__ that is a generator, indices as a list",
+        (
+            "        return self.deliver(split_batches(order, self.batch_size, self.drop_last))",
+            "        yield from self.deliver(split_batches(order, self.batch_size, self.drop_last))",
+        ),
+        ("dataset[int(i)] for i in indices", "dataset[i] for i in indices.tolist()"),
     ),
     alternative(
         "data_transforms",

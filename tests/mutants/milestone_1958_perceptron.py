@@ -3,6 +3,13 @@
 from variants import alternative, mutant
 
 MUTANTS = [
+    mutant(
+        "perceptron_rule",
+        "turns the example round, in place",
+        "perceptron_rule_hidden",
+        ("layer.weight.data + target * x.data", "layer.weight.data + x.data"),
+        ("        return False\n", "        return False\n    x[...] = target * x.data\n"),
+    ),
     mutant("perceptron_rule", "an answer of 0 passes", "perceptron_rule_check", ("> 0:\n", ">= 0:\n")),
     mutant(
         "perceptron_rule",

@@ -115,6 +115,35 @@ MUTANTS = [
     return first
 """,
     ),
+    mutant(
+        "xor_train",
+        "losses after the steps",
+        "xor_train_check",
+        (
+            "    return [gradient_step(model, x, targets, lr) for _ in range(steps)]\n",
+            "    losses = []\n"
+            "    for _ in range(steps):\n"
+            "        gradient_step(model, x, targets, lr)\n"
+            "        losses.append(binary_cross_entropy_with_logits(model(x), targets).item())\n"
+            "    return losses\n",
+        ),
+    ),
+    mutant(
+        "xor_train",
+        "two steps for each loss",
+        "xor_train_check",
+        (
+            "    return [gradient_step(model, x, targets, lr) for _ in range(steps)]\n",
+            "    step = lambda: gradient_step(model, x, targets, lr)\n"
+            "    return [(step(), step())[0] for _ in range(steps)]\n",
+        ),
+    ),
+    mutant(
+        "xor_train",
+        "a learning rate of its own",
+        "xor_train_check",
+        ("gradient_step(model, x, targets, lr) for", "gradient_step(model, x, targets, 1.0) for"),
+    ),
     mutant("xor_train", "one step too few", "xor_train_check", ("range(steps)", "range(1, steps)")),
     mutant("xor_train", "one step too many", "xor_train_check", ("range(steps)", "range(steps + 1)")),
     mutant(

@@ -3,6 +3,24 @@
 from variants import alternative, mutant
 
 MUTANTS = [
+    mutant(
+        "mnist_backward",
+        "one maximum for all rows",
+        "mnist_backward_hidden",
+        ("z.max(axis=1, keepdims=True)", "z.max()"),
+    ),
+    mutant(
+        "mnist_backward",
+        "descends in the weights that it was given",
+        "mnist_backward_hidden",
+        ("    return back.T @ x", "    w2 -= 0.1 * error.T @ h\n    return back.T @ x"),
+    ),
+    mutant(
+        "mnist_backward",
+        "uses up the labels",
+        "mnist_backward_hidden",
+        ("    return back.T @ x", "    labels[:] = 0\n    return back.T @ x"),
+    ),
     mutant("mnist_backward", "not divided by N", "mnist_backward_check", ("    error /= N\n", "")),
     mutant("mnist_backward", "divided twice", "mnist_backward_check", ("error /= N", "error /= N * N")),
     mutant("mnist_backward", "inactive units hear it too", "mnist_backward_check", (" * (a > 0)", "")),

@@ -28,6 +28,14 @@ class Prepared(NamedTuple):
         """What must be reached, in words."""
         return cells.title_table(self.cells).get("Bar", "every check passes")
 
+    @property
+    def basis(self):
+        """On whose modules it runs, in words."""
+        own, others = (sum(origin.whose == whose for origin in self.origins) for whose in ("mine", "reference"))
+        if own and others:
+            return f"{own} of your own and {others} reference modules"
+        return "your own modules" if own else "the reference package"
+
 
 class Outcome(NamedTuple):
     """What a run showed: lines of results, rows of checks as in `check.Report`, errors of other cells."""

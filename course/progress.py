@@ -38,7 +38,7 @@ def record(course, item, **facts):
     course : layout.Course
     item : catalog.Module or catalog.Milestone
     **facts
-        `got` and `points` of a check; `reached` and `whose` of a milestone's run; `time`, the estimate in the
+        `got` and `points` of a check; `reached` and `basis` of a milestone's run; `time`, the estimate in the
         words of the notebook; `hours`.
     """
     known = recorded(course)
@@ -152,8 +152,7 @@ def _module(course, item, facts):
 def _milestone(facts):
     if "reached" not in facts:
         return "begun" if "points" in facts else "to do"
-    whose = "your own modules" if facts["whose"] == "mine" else "the reference"
-    return f"{'reached' if facts['reached'] else 'missed'} on {whose}"
+    return f"{'reached' if facts['reached'] else 'missed'} on {facts['basis']}"
 
 
 def hours_compared(rows):

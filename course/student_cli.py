@@ -124,13 +124,12 @@ def milestone(
     item = find_item(word)
     whose = {None: None, True: "mine", False: "reference"}[mine]
     prepared = milestones.prepare(course, item, whose, notebook and before / notebook)
-    whose = {"mine": "your own modules", "reference": "the reference package"}[prepared.whose]
     out = console()
-    out.print(plain(f"Milestone {item.year}, {item.title}, on {whose}: {prepared.path.name}"))
+    out.print(plain(f"Milestone {item.year}, {item.title}, on {prepared.basis}: {prepared.path.name}"))
     _print_modules(course, prepared.origins)
     outcome = milestones.run(course, prepared)
     _print_checks(course, item, outcome)
-    progress.record(course, item, reached=outcome.reached, whose=prepared.whose)
+    progress.record(course, item, reached=outcome.reached, basis=prepared.basis)
     for line in [f"Bar: {prepared.bar}", *outcome.results]:
         out.print(plain(line))
     missed = f"missed: {len(outcome.missed)} of {len(outcome.rows)} checks do not pass"

@@ -60,7 +60,8 @@ def test_on_ones_own_modules_it_is_ones_own_code_that_counts(course):
     own_tensor(course, new="self.data.sum() / 2")
     missed = tinytorch(course.root, "milestone", "1958", "--mine")
     assert missed.returncode == 1
-    assert "on your own modules" in missed.stdout and "my_tinytorch" in missed.stdout
+    assert "on 1 of your own and 1 reference modules" in missed.stdout and "my_tinytorch" in missed.stdout
+    assert "missed on 1 of your" in tinytorch(course.root, "progress").stdout
     assert "Result: a sum of 2.5" in missed.stdout and "the bar is a sum of 5" in missed.stdout
     assert "The bar is missed: 1 of 1 checks do not pass." in missed.stdout
     assert tinytorch(course.root, "milestone", "1958").returncode == 0
@@ -70,6 +71,7 @@ def test_each_origin_is_the_one_that_imports_find(course):
     own_tensor(course)
     prepared = milestone.prepare(course, MILESTONE, "mine")
     assert [origin.whose for origin in prepared.origins] == ["mine", "reference", "missing"]
+    assert prepared._replace(origins=prepared.origins[:1]).basis == "your own modules"
     where = "import tinytorch_ref.activations as a, tinytorch_ref.tensor as t; print(t.__file__, a.__file__)"
     change(course.source(MILESTONE), 'print("On the way")', where)
     done = tinytorch(course.root, "milestone", "1958", "--mine")
@@ -79,10 +81,10 @@ def test_each_origin_is_the_one_that_imports_find(course):
 def test_without_a_word_it_runs_on_what_is_in_use(course):
     own_tensor(course)
     assert tinytorch(course.root, "use", "mine").returncode == 0
-    assert "on your own modules" in tinytorch(course.root, "milestone", "1958").stdout
+    assert "on 1 of your own" in tinytorch(course.root, "milestone", "1958").stdout
     assert "on the reference package" in tinytorch(course.root, "milestone", "1958", "--reference").stdout
     told = tinytorch(course.root, "milestone", "1958", "--mine", TINYTORCH_USE="reference")
-    assert "on your own modules" in told.stdout and told.returncode == 0
+    assert "on 1 of your own" in told.stdout and told.returncode == 0
 
 
 @pytest.mark.parametrize(

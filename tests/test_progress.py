@@ -90,9 +90,9 @@ def test_hours_that_cannot_be_understood_are_refused_and_nothing_is_noted(course
 
 
 def test_milestones_stand_behind_their_module(course):
-    progress.record(course, MILESTONE, got=14, points=14, reached=True, whose="mine")
+    progress.record(course, MILESTONE, got=14, points=14, reached=True, basis="your own modules")
     progress.record(course, catalog.find("03"), got=1, points=2)
-    progress.record(course, catalog.find("1969"), got=1, points=2, reached=False, whose="reference")
+    progress.record(course, catalog.find("1969"), got=1, points=2, reached=False, basis="the reference package")
     progress.record(course, catalog.find("04"), hours=1)
     told = [(row.item.title, row.state) for row in progress.standings(course)]
     assert told == [
@@ -101,7 +101,7 @@ def test_milestones_stand_behind_their_module(course):
         ("Layers", "begun"),
         ("Rosenblatt's perceptron", "reached on your own modules"),
         ("Losses", "to do"),
-        ("XOR and the hidden layer", "missed on the reference"),
+        ("XOR and the hidden layer", "missed on the reference package"),
     ]
 
 

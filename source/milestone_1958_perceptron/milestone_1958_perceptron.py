@@ -573,11 +573,12 @@ for order in ([0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3]):
 # %% [markdown] nbgrader={"grade": true, "grade_id": "perceptron_explain", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (3 points).**
-# 1: the four inequalities: $b < 0$; $w_2 + b > 0$; $w_1 + b > 0$; $w_1 + w_2 + b < 0$.
-# 1: the contradiction. The two in the middle give $w_1 + w_2 + 2b > 0$; the first and the last give $w_1 + w_2 + 2b <
-# 0$. A drawing without an argument is worth half a point.
-# 1: a network with a hidden layer, whose units separate by one line each; the rule says how to change a layer of
-# which the wanted answer is known, and for hidden units nobody says what is wanted.
+#
+# - 1: the four inequalities: $b < 0$; $w_2 + b > 0$; $w_1 + b > 0$; $w_1 + w_2 + b < 0$.
+# - 1: the contradiction. The two in the middle give $w_1 + w_2 + 2b > 0$; the first and the last give $w_1 + w_2 + 2b <
+#   0$. A drawing without an argument is worth half a point.
+# - 1: a network with a hidden layer, whose units separate by one line each; the rule says how to change a layer of
+#   which the wanted answer is known, and for hidden units nobody says what is wanted.
 #
 # *A good answer.* "(0,0) needs b < 0, (0,1) needs w2 + b > 0, (1,0) needs w1 + b > 0, (1,1) needs w1 + w2 + b < 0.
 # Adding the second and the third gives w1 + w2 + 2b > 0, adding the first and the last gives w1 + w2 + 2b < 0, so no

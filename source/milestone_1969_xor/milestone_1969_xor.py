@@ -554,13 +554,14 @@ print("probabilities", (1 / (1 + np.exp(-model(CORNERS).data[:, 0]))).round(2))
 # %% [markdown] nbgrader={"grade": true, "grade_id": "xor_explain", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (3 points).**
-# 1: the slope of a threshold is 0 wherever it has one, so no gradient reaches the hidden layer; `tanh` is smooth. (That our
-# `Threshold` breaks the recorded graph is also true, and alone worth half a point.)
-# 1: from zeros the hidden outputs are 0, so the output's weights have slope 0, and as these are 0 the hidden weights have
-# slope 0; random weights make the units differ and both factors non-zero. Also right: units that start alike get the same
-# gradient and stay alike.
-# 1: two corners are answered almost perfectly, loss 0; the other two get the probability 1/2, loss log 2 each, and the mean
-# of the four is (log 2) / 2. The two corners share one output, although one has target 1 and the other 0.
+#
+# - 1: the slope of a threshold is 0 wherever it has one, so no gradient reaches the hidden layer; `tanh` is smooth. (That our
+#   `Threshold` breaks the recorded graph is also true, and alone worth half a point.)
+# - 1: from zeros the hidden outputs are 0, so the output's weights have slope 0, and as these are 0 the hidden weights have
+#   slope 0; random weights make the units differ and both factors non-zero. Also right: units that start alike get the same
+#   gradient and stay alike.
+# - 1: two corners are answered almost perfectly, loss 0; the other two get the probability 1/2, loss log 2 each, and the mean
+#   of the four is (log 2) / 2. The two corners share one output, although one has target 1 and the other 0.
 #
 # *A good answer.* "A threshold is flat on both sides of its jump, so the chain rule multiplies everything that comes back by
 # 0 and the hidden weights have no slope. From zeros, h = 0 makes the slope of the second layer 0 and w2 = 0 makes that of

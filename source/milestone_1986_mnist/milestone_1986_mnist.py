@@ -668,14 +668,15 @@ print(f"split by order, as above: {runs['as they are']['share']:.2%}")
 # %% [markdown] nbgrader={"grade": true, "grade_id": "mnist_explain", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (3 points).**
-# 1: no target, but a slope: how the loss would change with its activity. That is the errors of all outputs, each weighted
-# by the weight that leads to it, `error @ w2`, and 0 where the unit was not active.
-# 1: the random split puts digits of the same writers, often nearly the same digits, on both sides, so it measures partly
-# how well known hands are read. The mail comes from strangers: the lower number, from the split by order, is the honest
-# one.
-# 1: a small training loss says that these digits are known, by heart if need be; with 101,770 numbers for 8,000 digits that is
-# easy. Once the loss is nearly 0 the slopes are too, and nothing more is learned. Shifted digits are new examples that carry
-# a fact about the world (place does not matter), which the network can't get by heart so easily.
+#
+# - 1: no target, but a slope: how the loss would change with its activity. That is the errors of all outputs, each weighted
+#   by the weight that leads to it, `error @ w2`, and 0 where the unit was not active.
+# - 1: the random split puts digits of the same writers, often nearly the same digits, on both sides, so it measures partly
+#   how well known hands are read. The mail comes from strangers: the lower number, from the split by order, is the honest
+#   one.
+# - 1: a small training loss says that these digits are known, by heart if need be; with 101,770 numbers for 8,000 digits that is
+#   easy. Once the loss is nearly 0 the slopes are too, and nothing more is learned. Shifted digits are new examples that carry
+#   a fact about the world (place does not matter), which the network can't get by heart so easily.
 #
 # *A good answer.* "A hidden unit is told how much the loss would change if it were a bit more active: it collects the
 # output errors through its outgoing weights (error @ w2), and hears nothing if it was off. At random, digits of one writer

@@ -276,7 +276,7 @@ def _number(value):
 
 
 def _explain(raised, filename):
-    """A failed check's own message; for other errors their name, message and line in the cell."""
+    """A failed check's own message; for other errors name, message, line in the cell, and place in the package."""
     import traceback
 
     if isinstance(raised, NotImplementedError) and not str(raised):
@@ -286,10 +286,13 @@ def _explain(raised, filename):
     text = f"{type(raised).__name__}: {raised}".rstrip(": ")
     if isinstance(raised, SyntaxError):
         return f"{type(raised).__name__}: {raised.msg} (line {raised.lineno})"
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(raised.__traceback__) if frame.filename == filename
-    ]
-    return f"{text} (line {lines[-1]})" if lines else text
+    frames = traceback.extract_tb(raised.__traceback__)
+    places = [f"line {frame.lineno}" for frame in frames if frame.filename == filename][-1:]
+    package = [frame for frame in frames if Path(frame.filename).parent.name in ("my_tinytorch", "tinytorch_ref")]
+    for frame in package[-1:]:
+        path = Path(frame.filename)
+        places.append(f"{path.parent.name}/{path.name}, line {frame.lineno}")
+    return f"{text} ({'; '.join(places)})" if places else text
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def _print_checks(course, item, report):
         rows.add_row(row.name, f"{row.points:g}", f"{row.got:g}", plain(row.reason))
     console().print(rows)
     for trouble in report.troubles:
-        console().print(plain(f"In your own code: {trouble}"))
+        console().print(plain(f"Outside the checks: {trouble}"))
     got, points = sum(row.got for row in report.rows), sum(row.points for row in report.rows)
     progress.record_points(course, item, got, points)
     return got, points

@@ -90,7 +90,7 @@ def difference(got, expected, at=""):
     if type(got) not in PLAIN:
         return here
     mine, theirs = PLAIN[type(got)](got), PLAIN[kind](expected)
-    if type(mine) is not type(theirs) and (type(mine), type(theirs)) != (int, float):
+    if type(mine) is not type(theirs) and {type(mine), type(theirs)} != {int, float}:
         return here
     if mine == theirs or (mine != mine and theirs != theirs):
         return None

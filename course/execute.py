@@ -50,7 +50,7 @@ def run(course, item, notebook):
     Raises
     ------
     CourseError
-        If a cell raises, or a graded cell writes to stderr (plain nbgrader would give it no points).
+        If a cell raises, or a graded cell loses points or writes to stderr (plain nbgrader would give it none).
     """
     import nbformat
     from nbclient import NotebookClient
@@ -78,6 +78,7 @@ def run(course, item, notebook):
             raise CourseError(f"{item.id}: {error}\n{log.read_text(errors='replace')}".strip()) from None
         seconds = time.perf_counter() - start
     _no_warnings_in_tests(item, executed)
+    _all_points(item, executed)
     return Run(seconds, int(executed.cells[-1].outputs[0].text))
 
 
@@ -138,3 +139,11 @@ def _no_warnings_in_tests(item, executed):
         if cell.graded and text:
             last = text.strip().splitlines()[-1]
             raise CourseError(f"{item.id}: {cell.where} writes to stderr, which nbgrader scores 0: {last}")
+
+
+def _all_points(item, executed):
+    """In a student's JupyterLab, too, the solution gets all points of cells that print their score."""
+    for cell, raw in zip(cells(executed), executed.cells):
+        results = [out.data["text/plain"] for out in raw.get("outputs", ()) if out.output_type == "execute_result"]
+        if cell.graded and results and results != [str(float(cell.points))]:
+            raise CourseError(f"{item.id}: {cell.where} gives {results[0]} of {cell.points:g} points in JupyterLab")

@@ -353,6 +353,17 @@ def test_memory_falls_while_the_walk_goes_on():
     assert memory.kept_bytes == 2 * x.nbytes, "the gradient and the last result"
 
 
+def test_kept_arrays_sees_defaults_and_bears_names_that_were_never_bound():
+    kept, never = np.ones(2), False
+    if never:
+        unbound = None
+
+    def backward(grad, slope=kept):
+        return (grad * slope, unbound)
+
+    assert [id(array) for array in kept_arrays(backward)] == [id(kept)]
+
+
 def test_constants_keep_nothing():
     x = Tensor(np.ones(1000), requires_grad=True)
     assert saved_bytes(x * 2.0 + 1.0 - x / 4.0) <= 8

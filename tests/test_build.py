@@ -124,6 +124,11 @@ def test_a_changed_solution_rebuilds_its_module_and_those_after_it(tmp_path):
             "check.equal(5.0, 5.0",
             "tiny_norm_check: gives points to a blank",
         ),
+        (  # type(Box) is type in a notebook; where submissions run, Box is a proxy
+            'because="the root of the sum of squares")',
+            'because="the root of the sum of squares")\n20.0 if type(Box) is type else 30.0',
+            "tiny_norm_check gives 20.0 of 30 points in JupyterLab",
+        ),
         (
             "import math\n",
             "import math\nfrom tinytorch_ref.tensor import Box\n",

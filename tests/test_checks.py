@@ -102,7 +102,7 @@ def test_docstring_examples():
 # equal
 
 @pytest.mark.parametrize("got, expected", [
-    (24, 24), (np.int64(24), 24), (24, np.int32(24)), (np.float32(0.5), 0.5), (1, 1.0),
+    (24, 24), (np.int64(24), 24), (24, np.int32(24)), (np.float32(0.5), 0.5), (1, 1.0), (24.0, 24),
     (np.bool_(True), True),
     (float("nan"), float("nan")), ("ab", "ab"), (None, None), (b"x", b"x"), ((2, 3), (2, 3)), ([], []),
     ((), ()),
@@ -118,7 +118,7 @@ def test_equal_passes(got, expected):
 
 
 @pytest.mark.parametrize("got, expected", [
-    (24, 25), (24.0, 24), (True, 1), (1, True), (True, 1.0), (np.bool_(True), 1), ("24", 24), (24, "24"),
+    (24, 25), (24.5, 24), (True, 1), (1.0, True), (1, True), (True, 1.0), (np.bool_(True), 1), ("24", 24), (24, "24"),
     (None, 0),
     (0, None), (None, "float64"), (None, np.float64), (1 + 0j, 1), ("ab", b"ab"), (float("nan"), 0.0),
     (-1, 1),

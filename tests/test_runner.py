@@ -212,6 +212,7 @@ FAILS = {
     "a swallowed failure": ("with Tensor([1]):\n    check.equal(1, 2)", "Expected: 2"),
     "a function handed over": ("plain(lambda: 1)", "plain values"),
     "@ in the source": ("check.avoids(Tensor.__matmul__, '@')", "without `@`"),
+    "an array watched": ("a = np.ones(3)\nwith check.unchanged(a):\n    Tensor(a)", "an object of the notebook"),
     "a missing name": ("softmax(1)", "softmax is not defined: was the cell that defines it left unsolved?"),
     "an error in the student's code": ("Tensor([1]) @ Tensor([1, 2])", "do not fit"),
 }

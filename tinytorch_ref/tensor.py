@@ -229,7 +229,7 @@ class Tensor(Operations):
 
     @property
     def nbytes(self):
-        """Bytes that the elements take, an int: their number times the bytes of one."""
+        """Bytes that the elements take: their number times the bytes of one."""
         return self.size * self.dtype.itemsize
 
     @property

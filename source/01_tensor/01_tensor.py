@@ -432,8 +432,8 @@ for value in (3, [1, 2, 3], [0.5, 1.5], np.zeros((2, 3)), [True, False]):
 # %% nbgrader={"grade": false, "grade_id": "tensor_class_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # For the checks: a tensor whose maker changes the array afterwards, and one that shows every other
 # row of an array.
-def changed_afterwards(array):
-    tensor = Tensor(array)
+def changed_afterwards(array, dtype=None):
+    tensor = Tensor(array, dtype=dtype)
     array[...] = 7
     return tensor
 
@@ -463,9 +463,8 @@ check.close(
 # %% nbgrader={"grade": true, "grade_id": "tensor_class_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 # Hidden tests (4 points): scalars, empty tensors, booleans, other precisions, data that is not numbers.
 ### BEGIN HIDDEN TESTS
-check.equal(
-    (Tensor(3.5).shape, Tensor(3.5).nbytes), ((), 4), because="one number is a tensor without axes"
-)
+check.equal(Tensor(3.5).shape, (), because="one number is a tensor without axes")
+check.equal(Tensor(3.5).nbytes, 4, because="one number of 4 bytes; `len` knows no tensor without axes")
 check.equal(
     (Tensor(np.zeros((0, 4))).size, Tensor(np.zeros((0, 4))).nbytes),
     (0, 0),
@@ -486,15 +485,29 @@ check.equal(
     Tensor(np.zeros((5, 1, 7)), dtype=np.float64).nbytes, 280, because="35 numbers of 8 bytes"
 )
 check.equal(Tensor(np.zeros(6, dtype=np.int8)).nbytes, 6, because="an int8 takes one byte")
+check.equal(
+    every_other_row(np.zeros((8, 8), np.float32)).nbytes,
+    128,
+    because="a view counts the 32 numbers it shows, not the buffer behind it",
+)
 first = Tensor([1.0, 2.0])
 second = Tensor(first)
 check.own_memory(second, first, because="a tensor made from a tensor copies as well")
 check.close(changed_afterwards(np.arange(4)), np.arange(4), because="integers are copied too")
+check.close(
+    changed_afterwards(np.arange(4.0), dtype=np.float64),
+    np.arange(4.0),
+    because="it should copy also when the array has the dtype that is asked for",
+)
 with check.raises(
     TypeError,
     because="text is not a number, and an error now is kinder than one three modules later",
 ):
     Tensor(["a", "b"])
+with check.raises(
+    TypeError, because="a list with a None in it makes an array of objects, not of numbers"
+):
+    Tensor([1.0, None])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -670,32 +683,46 @@ with check.raises(
     broadcast_shape((2, 3), (2,))
 
 # %% nbgrader={"grade": true, "grade_id": "tensor_broadcast_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): a row with a column, scalars, empty axes, many axes, errors on the left.
+# Hidden tests (4 points): a row with a column, scalars, empty axes, many axes, errors, the message.
 ### BEGIN HIDDEN TESTS
-check.equal(broadcast_shape((3,), (3, 1)), (3, 3), because="a row with a column makes a square")
-check.equal(broadcast_shape((), (2, 2)), (2, 2), because="a 0-d operand fits everything")
-check.equal(broadcast_shape((), ()), (), because="two numbers make a number")
-check.equal(
-    broadcast_shape((1,), (0,)),
-    (0,),
-    because="a length of 1 stretches to 0 as well: max(1, 0) is wrong here",
-)
-check.equal(
-    broadcast_shape((2, 1, 4), (5, 1)), (2, 5, 4), because="padding and stretching work together"
-)
-check.equal(broadcast_shape((1, 1, 1, 6), (7, 1, 1)), (1, 7, 1, 6), because="any number of axes")
-for first, second in [((2, 3), (3, 3)), ((4, 1, 2), (3, 1, 2)), ((0,), (2,))]:
-    with check.raises(ValueError, because="two different lengths, neither of them 1, never fit"):
-        broadcast_shape(first, second)
-rng = np.random.default_rng(5)
-for _ in range(20):
-    shape = tuple(int(n) for n in rng.integers(1, 4, size=4))
-    other = tuple(1 if rng.random() < 0.4 else n for n in shape)[int(rng.integers(0, 4)) :]
+parts = check.partial(4)
+with parts.part(3, "shapes"):
+    check.equal(broadcast_shape((3,), (3, 1)), (3, 3), because="a row with a column makes a square")
+    check.equal(broadcast_shape((), (2, 2)), (2, 2), because="a 0-d operand fits everything")
+    check.equal(broadcast_shape((), ()), (), because="two numbers make a number")
     check.equal(
-        broadcast_shape(shape, other),
-        np.broadcast_shapes(shape, other),
-        because="NumPy broadcasts by the same rule",
+        broadcast_shape((1,), (0,)),
+        (0,),
+        because="a length of 1 stretches to 0 as well: max(1, 0) is wrong here",
     )
+    check.equal(
+        broadcast_shape((2, 1, 4), (5, 1)), (2, 5, 4), because="padding and stretching work together"
+    )
+    check.equal(broadcast_shape((1, 1, 1, 6), (7, 1, 1)), (1, 7, 1, 6), because="any number of axes")
+    for first, second in [((2, 3), (3, 3)), ((4, 1, 2), (3, 1, 2)), ((4,), (2,)), ((0,), (2,))]:
+        with check.raises(ValueError, because="two different lengths, neither of them 1, never fit"):
+            broadcast_shape(first, second)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        shape = tuple(int(n) for n in rng.integers(1, 4, size=4))
+        other = tuple(1 if rng.random() < 0.4 else n for n in shape)[int(rng.integers(0, 4)) :]
+        check.equal(
+            broadcast_shape(shape, other),
+            np.broadcast_shapes(shape, other),
+            because="NumPy broadcasts by the same rule",
+        )
+with parts.part(1, "the message"):
+    message = "no error"
+    try:
+        broadcast_shape((6, 41), (29,))
+    except Exception as error:
+        message = str(error).replace("(6, 41)", "").replace("(29,)", "")
+    check.equal(
+        ["41" in message, "29" in message],
+        [True, True],
+        because="beside the two shapes, the message should name the two lengths that clash, 41 and 29",
+    )
+parts.score()
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -706,9 +733,12 @@ for _ in range(20):
 # arrays, and NumPy's own functions will do.
 #
 # ```
-#   x + 2 ──► binary(add, x, 2) ──► as_tensor(2, like=x) ──► apply(add, x, 2) ──► arrays in ─ add ─ array out ──► Tensor
-#                                                              │
-#                                                              └─ module 06 will stand here and note what passes
+#   x + 2 ──► binary(add, x, 2) ──► as_tensor(2, like=x)
+#                                        │
+#                                        ▼
+#                                   apply(add, x, 2): arrays ─► add ─► array ─► Tensor
+#                                        ▲
+#                                        └─ module 06 will stand here and note what passes
 # ```
 #
 # Why one door? Because in module 06 a *recorder* will note every operation that passes, to run it backwards. With one
@@ -856,14 +886,35 @@ x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
 # %% nbgrader={"grade": false, "grade_id": "tensor_door_setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-# Two primitives for the checks: one also returns what a gradient rule would want again, the other
-# returns a NumPy scalar.
+# Three primitives for the checks: one also returns what a gradient rule would want again, one
+# returns a NumPy scalar, one a view. And a recorder that looks on, as the one of module 06 will.
 def scale_and_remember(a, factor):
     return a * factor, factor
 
 
 def total(a):
     return a.sum()
+
+
+def first_row(a):
+    return a[0]
+
+
+def what_a_recorder_is_told(primitive, tensor, **params):
+    class Witness:
+        def record(self, output, primitive, inputs, saved, params):
+            self.told = saved, params
+
+    Recorder.current = witness = Witness()
+    try:
+        apply(primitive, tensor, **params)
+    finally:
+        Recorder.current = None
+    return witness.told
+
+
+def comes_back_itself(tensor, like):
+    return as_tensor(tensor, like) is tensor
 
 
 # %% nbgrader={"grade": true, "grade_id": "tensor_door_check", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
@@ -899,7 +950,7 @@ with check.raises(
     x + Tensor([1.0, 2.0])
 
 # %% nbgrader={"grade": true, "grade_id": "tensor_door_hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# Hidden tests (4 points): reflected operators, mixed precision, arrays on the left, saved values.
+# Hidden tests (4 points): reflected operators, mixed precision, arrays on the left, saved values, views.
 ### BEGIN HIDDEN TESTS
 x = Tensor([[1.0, 2.0], [4.0, 8.0]])
 check.close(8.0 / x, np.array([[8, 4], [2, 1]]), because="8 / x divides by x")
@@ -914,10 +965,22 @@ check.same_dtype(
 check.same_dtype(
     2 * Tensor([1.0], dtype=np.float64), np.float64, because="a number follows a float64 tensor"
 )
+check.close(
+    Tensor([1.0], dtype=np.float64) * 0.1,
+    [0.1],
+    because="a number that meets a float64 tensor must not lose digits in float32 on the way",
+    rtol=1e-12,
+    atol=0,
+)
 check.same_dtype(
     x + Tensor([1.0, 2.0], dtype=np.float64),
     np.float64,
     because="a float64 tensor makes the result float64",
+)
+check.equal(
+    comes_back_itself(x, Tensor([1.0], dtype=np.float64)),
+    True,
+    because="as_tensor returns a Tensor as it is: a copy would have lost its gradient in module 06",
 )
 check.same_dtype(Tensor([1, 2]) + 1, np.int64, because="integers and an integer stay integers")
 check.same_dtype(
@@ -930,7 +993,20 @@ check.close(
     3 * np.array([[1, 2], [4, 8]]),
     because="a primitive may return (array, saved), and has params",
 )
+check.equal(
+    what_a_recorder_is_told(scale_and_remember, x, factor=3.0),
+    (3.0, {"factor": 3.0}),
+    because="saved is the second part of the tuple, and module 06 will want it",
+)
+check.equal(
+    what_a_recorder_is_told(total, x),
+    (None, {}),
+    because="a primitive that returns an array only has saved nothing: saved is None",
+)
 check.equal(apply(total, x).shape, (), because="a NumPy scalar becomes a 0-d tensor")
+check.shares_memory(
+    apply(first_row, x), x, because="Tensor.wrap takes the result itself, Tensor(...) copies it"
+)
 check.close(Tensor(np.zeros((0, 3))) + 1.0, np.zeros((0, 3)), because="empty tensors pass as well")
 with check.unchanged(x, because="an operation must not change what it is given"):
     x + 1.0
@@ -975,7 +1051,8 @@ def matmul_loops(a, b):
     >>> matmul_loops(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
     array([[11.]])
 
-    Hints: start from zeros. Loop over i, j and k. Use neither `@` nor `np.dot`, `np.matmul`, `np.einsum`.
+    Hints: start from zeros. Loop over i, j and k. Use neither `@` nor `np.dot`, `np.matmul`, `np.einsum` and
+    their like, and multiply no whole rows.
     """
     ### BEGIN SOLUTION
     (M, K), N = a.shape, b.shape[1]
@@ -1012,7 +1089,7 @@ b = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=np.float32)
 check.close(
     matmul_loops(a, b),
     np.array([[4, 5], [10, 11]]),
-    because="c[i, j] sums a[i, k] * b[k, j] over k",
+    because="c[i, j] starts from 0 and sums a[i, k] * b[k, j] over k",
 )
 check.same_dtype(
     matmul_loops(a, b), np.float32, because="np.zeros makes float64 unless it is given a dtype"
@@ -1024,6 +1101,9 @@ check.avoids(
     "matmul",
     "einsum",
     "inner",
+    "outer",
+    "vdot",
+    "vecdot",
     "tensordot",
     because="the loops are the exercise",
 )
@@ -1043,12 +1123,21 @@ a, b = rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(4, 5)).astyp
 check.equal(
     operands_survive(matmul_loops, a, b), True, because="the operands are not scratch space"
 )
+for dtype in (np.float64, np.int64):
+    check.same_dtype(
+        matmul_loops(a.astype(dtype), b.astype(dtype)), dtype, because="the result has the dtype of a"
+    )
 with count() as counted:
     matmul_loops(a, b)
 check.counts(
     counted,
     flops=2 * 3 * 4 * 5,
     because="one multiplication and one addition for each triple (i, j, k)",
+)
+check.counts(
+    counted,
+    arrays=range(1, 6),
+    because="one number at a time: a product of whole rows makes an array each time",
 )
 ### END HIDDEN TESTS
 
@@ -1157,7 +1246,7 @@ for first, second in shapes:
 check.close(
     np.ones((2, 3)) @ Tensor(np.ones((3, 1))),
     np.full((2, 1), 3.0),
-    because="a plain array may stand on the left",
+    because="a plain array may stand on the left, and a result of one column keeps its axis",
 )
 double = Tensor(np.ones((2, 2)), dtype=np.float64)
 check.same_dtype(double @ double, np.float64, because="float64 stays float64")
@@ -1253,6 +1342,9 @@ check.close(
     because="keepdims leaves an axis of length 1",
 )
 check.close(x.sum(axis=(0, 2)), values.sum(axis=(0, 2)), because="a tuple folds several axes")
+check.close(
+    x.mean(axis=0), values.mean(axis=0), because="0 is an axis too: `if not axis` takes it for None"
+)
 check.same_dtype(x.mean(axis=0), np.float32, because="a mean of float32 is float32")
 
 # %% nbgrader={"grade": true, "grade_id": "tensor_reductions_hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1261,17 +1353,17 @@ check.same_dtype(x.mean(axis=0), np.float32, because="a mean of float32 is float
 rng = np.random.default_rng(6)
 values = rng.normal(size=(2, 3, 4, 5)) - 10
 x = Tensor(values, dtype=np.float64)
-for axis in [(0, 2, 3), (1, 3), (-1, 0), -2, 2, None]:
+for axis in [0, (0, 2, 3), (1, 3), (-1, 0), -2, 2, None]:
     for keepdims in (False, True):
         check.close(
             x.mean(axis=axis, keepdims=keepdims),
             values.mean(axis=axis, keepdims=keepdims),
-            because="divide by all lengths that were folded",
+            because=f"axis {axis}: divide by all lengths that were folded",
         )
         check.close(
             x.max(axis=axis, keepdims=keepdims),
             values.max(axis=axis, keepdims=keepdims),
-            because="all values are negative: a start from 0 shows",
+            because=f"axis {axis}; all values are negative: a start from 0 shows",
         )
 check.same_dtype(x.mean(axis=(0, 1)), np.float64, because="float64 stays")
 check.same_dtype(
@@ -1312,7 +1404,7 @@ def reshape(a, shape):
     Raises
     ------
     ValueError
-        If the number of elements does not fit; the message names both shapes.
+        If the number of elements does not fit.
 
     Hints: NumPy raises a ValueError of its own: let it pass.
     """
@@ -1387,6 +1479,9 @@ check.close(
 check.close(x.permute(2, 0, 1), values.transpose(2, 0, 1), because="axis 2 comes first")
 check.close(x.transpose(-1, 0), values.swapaxes(-1, 0), because="negative axes count from the end")
 check.close(x[:, [0, 0, 2]], values[:, [0, 0, 2]], because="an index may be repeated")
+check.close(
+    x[[1, 0]], values[[1, 0]], because="a list takes rows 1 and 0; a tuple would be one element"
+)
 check.close(x[x > 11.0], values[values > 11], because="a mask of booleans selects")
 check.close(
     x[..., None, -1],
@@ -1625,10 +1720,11 @@ parts.score()
 # %% [markdown] nbgrader={"grade": true, "grade_id": "tensor_explain", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **Rubric (5 points).**
-# 2: names memory traffic as the limit of the addition and gives its intensity: 1 FLOP per 12 bytes, whatever n is.
-# 2: says that the product does 2·1024 operations for every number it writes, about 171 FLOPs per byte, so that numbers
-# fetched once are used many times (from cache) and the arithmetic units are the limit.
-# 1: the addition would gain, since half the bytes pass for the same work; the product would not, as memory is not its limit.
+#
+# - 2: names memory traffic as the limit of the addition and gives its intensity: 1 FLOP per 12 bytes, whatever n is.
+# - 2: says that the product does 2·1024 operations for every number it writes, about 171 FLOPs per byte, so that numbers
+#   fetched once are used many times (from cache) and the arithmetic units are the limit.
+# - 1: the addition would gain, since half the bytes pass for the same work; the product would not, as memory is not its limit.
 #
 # *A good answer.* "The sum reads 8 MB and writes 4 MB for 1 million additions, 0.08 FLOPs per byte, so the processor waits
 # for memory. The product reads the same 8 MB but does 2.1 billion operations: each number is used 1,024 times, 171 FLOPs

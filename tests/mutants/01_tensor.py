@@ -532,6 +532,169 @@ MUTANTS = [
         "intensity_check",
         ("return 2 * n**3 / (3 * n * n * 4)", "return (3 * n * n * 4) / (2 * n**3)"),
     ),
+    # more of what earlier tests let pass
+    mutant(
+        "tensor_class",
+        "copies only where the dtype changes",
+        "tensor_class_hidden",
+        (
+            "array = np.array(data, dtype=dtype)",
+            "array = np.array(data) if dtype is None else np.asarray(data, dtype=dtype)",
+        ),
+    ),
+    mutant(
+        "tensor_class",
+        "refuses text, takes objects",
+        "tensor_class_hidden",
+        (
+            "not in \"fiub\"",
+            "in \"US\"",
+        ),
+    ),
+    mutant(
+        "tensor_class",
+        "counts the buffer behind a view",
+        "tensor_class_hidden",
+        (
+            "return self.size * self.dtype.itemsize",
+            "return (self.data if self.data.base is None else self.data.base).nbytes",
+        ),
+    ),
+    mutant(
+        "tensor_broadcast",
+        "lets multiples fit",
+        "tensor_broadcast_hidden",
+        (
+            "if m != n and 1 not in (m, n):",
+            "if m != n and 1 not in (m, n) and (0 in (m, n) or max(m, n) % min(m, n)):",
+        ),
+        (
+            "shape.append(n if m == 1 else m)",
+            "shape.append(n if m == 1 else m if n == 1 else max(m, n))",
+        ),
+    ),
+    mutant(
+        "tensor_broadcast",
+        "does not name the lengths",
+        "tensor_broadcast_hidden",
+        (
+            "f\"one axis has length {m} and {n}; lengths must be equal, or one of them 1\"",
+            "f\"lengths must be equal, or one of them 1\"",
+        ),
+    ),
+    mutant(
+        "tensor_door",
+        "rounds numbers to float32",
+        "tensor_door_hidden",
+        (
+            "    if like.dtype.kind == \"f\":\n"
+            "        return Tensor.wrap(np.asarray(value, dtype=like.dtype))\n",
+            "",
+        ),
+    ),
+    mutant(
+        "tensor_door",
+        "as_tensor copies tensors",
+        "tensor_door_hidden",
+        (
+            "        return value\n",
+            "        return Tensor(value, dtype=value.dtype)\n",
+        ),
+    ),
+    mutant(
+        "tensor_door",
+        "leaves saved unbound",
+        "tensor_door_hidden",
+        (
+            "    result, saved = result if isinstance(result, tuple) else (result, None)\n",
+            "    if isinstance(result, tuple):\n"
+            "        result, saved = result\n",
+        ),
+    ),
+    mutant(
+        "tensor_door",
+        "throws saved away",
+        "tensor_door_hidden",
+        (
+            "    result, saved = result if isinstance(result, tuple) else (result, None)\n",
+            "    result, saved = result[0] if isinstance(result, tuple) else result, None\n",
+        ),
+    ),
+    mutant(
+        "tensor_door",
+        "takes the rest of the tuple for saved",
+        "tensor_door_hidden",
+        (
+            "    result, saved = result if isinstance(result, tuple) else (result, None)\n",
+            "    result, saved = (result[0], result[1:]) if isinstance(result, tuple) else (result, None)\n",
+        ),
+    ),
+    mutant(
+        "tensor_door",
+        "copies the result",
+        "tensor_door_hidden",
+        (
+            "    output = Tensor.wrap(keep_precision(result, arrays))\n",
+            "    result = keep_precision(result, arrays)\n"
+            "    output = Tensor(result, dtype=result.dtype)\n",
+        ),
+    ),
+    mutant(
+        "tensor_matmul_loops",
+        "always answers in float32",
+        "tensor_matmul_loops_hidden",
+        (
+            "dtype=a.dtype",
+            "dtype=np.float32",
+        ),
+    ),
+    mutant(
+        "tensor_matmul_loops",
+        "multiplies whole rows and columns",
+        "tensor_matmul_loops_hidden",
+        (
+            "            for k in range(K):\n"
+            "                c[i, j] += a[i, k] * b[k, j]\n",
+            "            c[i, j] = (a[i] * b[:, j]).sum()\n",
+        ),
+    ),
+    mutant(
+        "tensor_matmul_loops",
+        "uses vdot",
+        "tensor_matmul_loops_check",
+        (
+            "            for k in range(K):\n"
+            "                c[i, j] += a[i, k] * b[k, j]\n",
+            "            c[i, j] = np.vdot(a[i], b[:, j])\n",
+        ),
+    ),
+    mutant(
+        "tensor_reductions",
+        "mean takes axis 0 for None",
+        "tensor_reductions_check",
+        (
+            "    if axis is None:\n",
+            "    if not axis:\n",
+        ),
+    ),
+    mutant(
+        "tensor_reductions",
+        "max takes axis 0 for None",
+        "tensor_reductions_hidden",
+        (
+            "a.max(axis=axis, keepdims=keepdims)",
+            "a.max(axis=axis or None, keepdims=keepdims)",
+        ),
+    ),
+    mutant(
+        "tensor_views",
+        "index takes a list for a tuple",
+        "tensor_views_hidden",
+        (
+            "return a[key]",
+            "return a[tuple(key)] if isinstance(key, list) else a[key]",
+        ),
+    ),
 ]
 
 ALTERNATIVES = [
@@ -598,7 +761,9 @@ def broadcast_shape(first, second):
     try:
         return np.broadcast_shapes(first, second)
     except ValueError:
-        raise ValueError(f"{first} and {second} do not broadcast") from None
+        for m, n in zip(first[::-1], second[::-1]):
+            if len({m, n} - {1}) > 1:
+                raise ValueError(f"{first} and {second} do not broadcast: {m} is not {n}") from None
 """,
     ),
     alternative(
@@ -760,5 +925,28 @@ view_or_copy["x.T.reshape(-1)"] = "copy"
             "return n * n / (3 * n * n * 4)",
             "flops = n**2\n    moved = 4 * (n**2 + n**2 + n**2)\n    return flops / moved",
         ),
+    ),
+    alternative(
+        "tensor_matmul_loops",
+        "Python's sum over single numbers",
+        (
+            "            for k in range(K):\n                c[i, j] += a[i, k] * b[k, j]\n",
+            "            c[i, j] = sum(a[i, k] * b[k, j] for k in range(K))\n",
+        ),
+    ),
+    alternative(
+        "tensor_matmul_loops",
+        "lists, converted at the end",
+        source="""
+def matmul_loops(a, b):
+    M, K = a.shape
+    N = b.shape[1]
+    c = [[0.0] * N for _ in range(M)]
+    for k in range(K):
+        for i in range(M):
+            for j in range(N):
+                c[i][j] += a[i, k] * b[k, j]
+    return np.array(c, dtype=a.dtype)
+""",
     ),
 ]

@@ -20,6 +20,19 @@ UNBROADCAST = [
            ("grad.sum(axis=(*range(extra), *stretched))", "grad.sum(axis=(*range(extra), *stretched), dtype=np.float64)")),
     mutant("autograd_unbroadcast", "either axes in front or stretched ones, not both", "autograd_unbroadcast_hidden",
            ("(*range(extra), *stretched)", "tuple(range(extra)) or tuple(stretched)")),
+    mutant("autograd_unbroadcast", "copies when nothing was repeated", "autograd_unbroadcast_hidden",
+           ("        return grad\n", "        return grad.copy()\n")),
+    mutant("autograd_unbroadcast", "collects in the gradient that it was given", "autograd_unbroadcast_hidden", source='''
+def unbroadcast(grad, shape):
+    while grad.ndim > len(shape):
+        for row in grad[1:]:
+            grad[0] += row
+        grad = grad[0]
+    for axis, length in enumerate(shape):
+        if length == 1:
+            grad = grad.sum(axis=axis, keepdims=True)
+    return grad
+'''),
 ]
 
 RULES = [
@@ -48,6 +61,20 @@ RULES = [
     mutant("autograd_rules", "multiply ignores needs", "autograd_rules_hidden",
            ("slope_a = b if needs[0] else None", "slope_a = b"), ("slope_b = a if needs[1] else None", "slope_b = a")),
     mutant("autograd_rules", "exp in float64", "autograd_rules_hidden", ("(grad * output,)", "(grad * np.exp(a.astype(np.float64)),)")),
+    mutant("autograd_rules", "multiply keeps both factors", "autograd_rules_hidden",
+           ("slope_a = b if needs[0] else None", "slope_a = b"), ("slope_b = a if needs[1] else None", "slope_b = a"),
+           ("None if slope_a is None else unbroadcast(grad * slope_a, shape_a)",
+            "unbroadcast(grad * slope_a, shape_a) if needs[0] else None"),
+           ("None if slope_b is None else unbroadcast(grad * slope_b, shape_b)",
+            "unbroadcast(grad * slope_b, shape_b) if needs[1] else None")),
+    mutant("autograd_rules", "multiply keeps a factor for its shape", "autograd_rules_hidden",
+           ("unbroadcast(grad * slope_a, shape_a)", "unbroadcast(grad * slope_a, a.shape)")),
+    mutant("autograd_rules", "exp multiplies into its result", "autograd_rules_hidden",
+           ("(grad * output,)", "(np.multiply(output, grad, out=output),)")),
+    mutant("autograd_rules", "log divides the gradient in place", "autograd_rules_hidden",
+           ("(grad / a,)", "(np.divide(grad, a, out=grad),)")),
+    mutant("autograd_rules", "exponent 0 gives zeros of float64", "autograd_rules_hidden",
+           ("np.zeros_like(grad)", "np.zeros(grad.shape)")),
 ]
 
 RECORD = [
@@ -79,6 +106,18 @@ RECORD = [
     mutant("autograd_no_grad", "detach returns the tensor itself", "autograd_record_check", ("Tensor.wrap(tensor.data)", "tensor")),
     mutant("autograd_no_grad", "detach changes the tensor itself", "autograd_record_check",
            ("    return Tensor.wrap(tensor.data)", "    tensor.requires_grad = False\n    return tensor")),
+    mutant("autograd_record", "asks for the rule also under no_grad", "autograd_record_hidden",
+           ("        if not self.recording:\n            return\n", ""),
+           ("if backward is None:", "if backward is None or not self.recording:")),
+    mutant("autograd_record", "the result requires what the first input requires", "autograd_record_hidden",
+           ("output.requires_grad = True", "output.requires_grad = needs[0]")),
+    mutant("autograd_no_grad", "flips the switch", "autograd_record_hidden",
+           ("recorder.recording = False", "recorder.recording = not before")),
+    mutant("autograd_no_grad", "takes the recorder out of the door", "autograd_record_hidden",
+           ("recorder.recording = False", "Recorder.current = None"),
+           ("recorder.recording = before", "Recorder.current = recorder")),
+    mutant("autograd_no_grad", "detach cuts the tensor itself", "autograd_record_hidden",
+           ("    return Tensor.wrap(tensor.data)", "    tensor.node = None\n    return Tensor.wrap(tensor.data)")),
 ]
 
 PER_PATH = '''
@@ -152,6 +191,32 @@ WALK = [
            ("heap = [(-root.order, root)]", "heap = [(root.order, root)]"), ("heappush(heap, (-edge.order, edge))", "heappush(heap, (edge.order, edge))")),
     mutant("autograd_walk", "once for each way", "autograd_walk_hidden", (WALK_BODY, PER_PATH)),
     mutant("autograd_walk", "recursive", "autograd_walk_hidden", (WALK_BODY, RECURSIVE)),
+    mutant("autograd_walk", "knows no Tensor as gradient", "autograd_walk_hidden",
+           ("np.asarray(gradient.data if isinstance(gradient, Tensor) else gradient, dtype=tensor.dtype)",
+            "gradient.astype(tensor.dtype)")),
+    mutant("autograd_walk", "rounds the gradient to float32", "autograd_walk_hidden",
+           ("else gradient, dtype=tensor.dtype)", "else gradient, dtype=np.float32).astype(tensor.dtype)")),
+    mutant("autograd_walk", "copies no views", "autograd_walk_hidden",
+           ("elif grad is incoming or grad.base is not None", "elif grad is incoming")),
+    mutant("autograd_walk", "shares the first gradient, adds anew", "autograd_walk_hidden",
+           ("leaf.grad += grad", "leaf.grad = leaf.grad + grad"), ("leaf.grad = np.array(grad)", "leaf.grad = grad")),
+    mutant("autograd_walk", "adds into what arrives", "autograd_walk_hidden",
+           ("leaf.grad += grad", "grad += leaf.grad\n        leaf.grad = np.array(grad)")),
+    mutant("autograd_walk", "makes grad a Tensor", "autograd_walk_hidden",
+           ("leaf.grad += grad", "leaf.grad = leaf.grad + Tensor(grad)"),
+           ("leaf.grad = np.array(grad)", "leaf.grad = Tensor(grad)"), ("leaf.grad = np.asarray(grad)", "leaf.grad = Tensor(grad)")),
+    mutant("autograd_walk", "compares with the gradient of the root", "autograd_walk_hidden",
+           ("accumulate(edge, part, grad)", "accumulate(edge, part, gradient)")),
+    mutant("autograd_walk", "first come, first served; late parts run again", "autograd_walk_hidden",
+           ("node = heappop(heap)[1]", "node = heap.pop(0)[1]"),
+           ("heappush(heap, (-edge.order, edge))", "heap.append((0, edge))"),
+           ("        if not retain_graph:\n            node.free()\n", "")),
+    mutant("autograd_walk", "frees at the end of the walk", "autograd_walk_hidden",
+           ("    arrived = {root: gradient}\n", "    arrived, done = {root: gradient}, []\n"),
+           ("        if not retain_graph:\n            node.free()\n",
+            "        done.append(node)\n    for node in done:\n        if not retain_graph:\n            node.free()\n")),
+    mutant("autograd_walk", "keeps the gradients that have been passed on", "autograd_walk_hidden",
+           ("arrived.pop(node)", "arrived[node]")),
 ]
 
 GRADCHECK = [
@@ -176,6 +241,22 @@ GRADCHECK = [
     mutant("autograd_gradcheck", "a fixed step", "autograd_gradcheck_hidden", ("(step, -step)", "(1e-6, -1e-6)")),
     mutant("autograd_gradcheck", "compares the first element only", "autograd_gradcheck_hidden",
            ("np.allclose(tensor.grad, expected,", "np.allclose(tensor.grad.flat[0], expected.flat[0],")),
+    mutant("autograd_gradcheck", "does not put the element before back", "autograd_gradcheck_hidden",
+           ("    for place in np.ndindex(slopes.shape):\n",
+            "    moved = [array.copy() for array in arrays]\n    for place in np.ndindex(slopes.shape):\n"),
+           ("(step, -step)", "(step, -2 * step)"),
+           ("            moved = [array.copy() for array in arrays]\n", ""),
+           ("/ (2 * move)", "* np.sign(move) / (2 * step)")),
+    mutant("autograd_gradcheck", "moves the caller's arrays", "autograd_gradcheck_hidden",
+           ("            moved = [array.copy() for array in arrays]\n", "            moved = arrays\n"),
+           ("(step, -step)", "(step, -2 * step)"), ("/ (2 * move)", "* np.sign(move) / (2 * step)")),
+    mutant("autograd_gradcheck", "one random number for all", "autograd_gradcheck_hidden",
+           ("np.random.default_rng(seed).normal(size=output.shape)",
+            "np.full(output.shape, np.random.default_rng(seed).normal())")),
+    mutant("autograd_gradcheck", "forgets the seed", "autograd_gradcheck_hidden", ("default_rng(seed)", "default_rng()")),
+    mutant("autograd_gradcheck", "NumPy's tolerances", "autograd_gradcheck_hidden", (", rtol=rtol, atol=atol)", ")")),
+    mutant("autograd_gradcheck", "compares sums", "autograd_gradcheck_hidden",
+           ("np.allclose(tensor.grad, expected,", "np.allclose(tensor.grad.sum(), expected.sum(),")),
 ]
 
 MATMUL = [
@@ -198,6 +279,10 @@ MATMUL = [
     mutant("autograd_matmul", "ignores needs, and does the work", "backward_check",
            ("right = columns if needs[0] else None", "right = columns"), ("left = rows if needs[1] else None", "left = rows"),
            (".reshape(shape_a) if needs[0] else None", ".reshape(shape_a)"), (".reshape(shape_b) if needs[1] else None", ".reshape(shape_b)")),
+    mutant("autograd_matmul", "computes what it then drops", "autograd_matmul_hidden",
+           ("right = columns if needs[0] else None", "right = columns"), ("left = rows if needs[1] else None", "left = rows"),
+           ("        grad = grad.reshape(full)\n",
+            "        grad = grad.reshape(full)\n        grad @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ grad\n")),
 ]
 
 REDUCTIONS = [
@@ -223,6 +308,20 @@ REDUCTIONS = [
     mutant("autograd_reductions", "index in float64", "autograd_reductions_hidden", ("np.zeros(shape, grad.dtype)", "np.zeros(shape)")),
     mutant("autograd_reductions", "max in float64", "autograd_reductions_hidden", (", keepdims=True, dtype=grad.dtype)", ", keepdims=True)")),
     mutant("autograd_reductions", "mean fails on nothing", "autograd_reductions_hidden", ("max(output.size, 1)", "output.size")),
+    mutant("autograd_reductions", "the sum keeps its input for the shape", "autograd_reductions_hidden",
+           ("    shape = a.shape\n    return lambda grad: (np.broadcast_to(restore_axes(grad, len(shape), axis, keepdims), shape),)",
+            "    return lambda grad: (np.broadcast_to(restore_axes(grad, a.ndim, axis, keepdims), a.shape),)")),
+    mutant("autograd_reductions", "the mean keeps its input for the shape", "autograd_reductions_hidden",
+           ("restore_axes(grad / folded, len(shape), axis, keepdims)", "restore_axes(grad / folded, a.ndim, axis, keepdims)")),
+    mutant("autograd_reductions", "the maximum makes its mask later", "autograd_reductions_hidden",
+           ("    mask = a == restore_axes(output, a.ndim, axis, keepdims)\n\n    def backward(grad):\n",
+            "    def backward(grad):\n        mask = a == restore_axes(output, a.ndim, axis, keepdims)\n")),
+    mutant("autograd_reductions", "the index keeps the whole array", "autograd_reductions_hidden",
+           ("np.zeros(shape, grad.dtype)", "np.zeros_like(a)")),
+    mutant("autograd_reductions", "one result for all passes", "autograd_reductions_hidden",
+           ("        result = np.zeros(shape, grad.dtype)\n        if may_repeat(key):\n            np.add.at(result, key, grad)\n"
+            "        else:\n            result[key] = grad\n", "        np.add.at(result, key, grad)\n"),
+           ("    shape = a.shape\n\n    def backward", "    result = np.zeros(a.shape, a.dtype)\n\n    def backward")),
 ]
 
 LAYERS = [
@@ -244,6 +343,18 @@ LAYERS = [
            ("        grad = grad.reshape(math.prod(shape[:-1]), grad.shape[-1])\n", "")),
     mutant("autograd_layers", "gradient of the data anyway", "autograd_layers_hidden",
            ("weight = weight if needs[0] else None", "weight = weight"), (".reshape(shape) if needs[0] else None", ".reshape(shape)")),
+    mutant("autograd_layers", "relu works in the gradient", "autograd_layers_hidden",
+           ("(grad * (output > 0),)", "(np.multiply(grad, output > 0, out=grad),)")),
+    mutant("autograd_layers", "softmax works in the gradient", "autograd_layers_hidden",
+           ("(output * (grad - np.expand_dims(np.vecdot(grad, output, axis=axis), axis)),)",
+            "(np.multiply(output, grad - np.expand_dims(np.vecdot(grad, output, axis=axis), axis), out=grad),)")),
+    mutant("autograd_layers", "softmax sums in float64", "autograd_layers_hidden",
+           ("np.expand_dims(np.vecdot(grad, output, axis=axis), axis)",
+            "(grad * output).sum(axis=axis, keepdims=True, dtype=np.float64)")),
+    mutant("autograd_layers", "the bias sums in float64", "autograd_layers_hidden",
+           ("grad.sum(axis=0))[: len", "grad.sum(axis=0, dtype=np.float64))[: len")),
+    mutant("autograd_layers", "sums the bias of a single example", "autograd_layers_hidden",
+           ("grad.sum(axis=0))[: len", "grad.sum(axis=0) if len(shape) > 1 else grad.sum())[: len")),
 ]
 
 SYSTEMS = [
@@ -719,4 +830,50 @@ def linear_rule(output, x, weight, bias=None, *, needs):
                 "    if x_requires_grad:\n        return 4 * M * N * K\n    return 2 * N * M * K")),
     alternative("depth_predict", "a sum", ("3 * layers + 1", "sum(3 for _ in range(layers)) + 1")),
     alternative("depth_predict", "the other way round", ("length if recording else 2", "{True: length, False: 2}[bool(recording)]")),
+    alternative("autograd_unbroadcast", "sums by einsum", source='''
+def unbroadcast(grad, shape):
+    if grad.shape == shape:
+        return grad
+    letters = "abcdefgh"[: grad.ndim]
+    last = letters[grad.ndim - len(shape) :]
+    kept = "".join(letter for letter, length in zip(last, shape) if length != 1)
+    return np.einsum(f"{letters}->{kept}", grad).reshape(shape)
+'''),
+    alternative("autograd_rules", "what is kept stands in defaults", (
+        "    slope_a = b if needs[0] else None\n    slope_b = a if needs[1] else None\n\n    def backward(grad):\n",
+        "\n    def backward(grad, slope_a=b if needs[0] else None, slope_b=a if needs[1] else None):\n",
+    ), ("lambda grad: (grad * output,)", "lambda grad, slope=output: (grad * slope,)")),
+    alternative("autograd_matmul", "names bound only where they are needed", (
+        "    right = columns if needs[0] else None\n    left = rows if needs[1] else None\n",
+        "    if needs[0]:\n        right = columns\n    if needs[1]:\n        left = rows\n",
+    )),
+    alternative("autograd_walk", "gradients of leaves start from zeros", (
+        "    if leaf.grad is not None:\n        leaf.grad += grad\n    elif grad is incoming or grad.base is not None:\n"
+        "        leaf.grad = np.array(grad)\n    else:\n        leaf.grad = np.asarray(grad)\n",
+        "    if leaf.grad is None:\n        leaf.grad = np.zeros_like(leaf.data)\n    leaf.grad += grad\n",
+    )),
+    alternative("autograd_walk", "depth first with a stack of its own", (WALK_BODY, '''
+    order, seen, stack = [], {root}, [(root, iter(root.edges))]
+    while stack:
+        node, edges = stack[-1]
+        for edge in edges:
+            if isinstance(edge, Node) and edge not in seen:
+                seen.add(edge)
+                stack.append((edge, iter(edge.edges)))
+                break
+        else:
+            order.append(stack.pop()[0])
+    parts = {root: [gradient]}
+    while order:
+        node = order.pop()
+        received = parts.pop(node)
+        grad = received[0] if len(received) == 1 else sum(received[1:], received[0])
+        for edge, part in node.run(grad):
+            if isinstance(edge, Node):
+                parts.setdefault(edge, []).append(part)
+            else:
+                accumulate(edge, part, grad)
+        if not retain_graph:
+            node.free()
+''')),
 ]

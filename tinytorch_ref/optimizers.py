@@ -204,11 +204,11 @@ class Adam(Optimizer):
         scratch *= 1 - beta2
         square *= beta2
         square += scratch
+        root = math.sqrt(1 - beta2**steps)  # taken out of the denominator, where it costs a pass
         np.sqrt(square, out=scratch)
-        scratch /= math.sqrt(1 - beta2**steps)
-        scratch += self.eps
+        scratch += self.eps * root
         np.divide(mean, scratch, out=scratch)
-        scratch *= self.lr / (1 - beta1**steps)
+        scratch *= self.lr * root / (1 - beta1**steps)
         data -= scratch
 
 

@@ -601,11 +601,11 @@ class Adam(Optimizer):
         scratch *= 1 - beta2
         square *= beta2
         square += scratch
+        root = math.sqrt(1 - beta2**steps)  # taken out of the denominator, where it costs a pass
         np.sqrt(square, out=scratch)
-        scratch /= math.sqrt(1 - beta2**steps)
-        scratch += self.eps
+        scratch += self.eps * root
         np.divide(mean, scratch, out=scratch)
-        scratch *= self.lr / (1 - beta1**steps)
+        scratch *= self.lr * root / (1 - beta1**steps)
         data -= scratch
         ### END SOLUTION
 
@@ -1606,7 +1606,7 @@ parts.score()
 def predict_step_flops(name, numbers):
     """FLOPs of one of your steps for so many numbers; `name` is "SGD", "momentum" or "Adam"."""
     ### BEGIN SOLUTION
-    return {"SGD": 2, "momentum": 4, "Adam": 13}[name] * numbers
+    return {"SGD": 2, "momentum": 4, "Adam": 12}[name] * numbers
     ### END SOLUTION
 
 
@@ -1646,9 +1646,9 @@ for name in limits:
 parts.score()
 
 # %% [markdown]
-# *What you just measured.* Adam's 13 operations look many, but a forward and backward pass takes about 6 for each number
+# *What you just measured.* Adam's 12 operations look many, but a forward and backward pass takes about 6 for each number
 # *and each row* of the batch: 384 for 64 rows. What the step does cost is traffic: every one of those operations reads and
-# writes whole arrays, and for 13 FLOPs more than a hundred bytes pass.
+# writes whole arrays, and for 12 FLOPs more than a hundred bytes pass.
 
 # %% [markdown]
 # ## Systems 3 · Temporaries
@@ -1797,8 +1797,8 @@ parts.score()
 # |---|---|---|---|---|
 # | `SGD` | 0x | 2 | `torch.optim.SGD` | PyTorch's parameter groups may each have their own rate |
 # | `SGD(momentum=…)` | 1x | 4 | `torch.optim.SGD` | PyTorch has `dampening`, and `maximize` |
-# | `Adam` | 2x | 13 | `torch.optim.Adam` | PyTorch can update all parameters in one call, `fused=True`; `amsgrad` adds 1x |
-# | `AdamW` | 2x | 14 | `torch.optim.AdamW` | PyTorch's is its `Adam` with `decoupled_weight_decay=True`; formula and default, 0.01, are yours |
+# | `Adam` | 2x | 12 | `torch.optim.Adam` | PyTorch can update all parameters in one call, `fused=True`; `amsgrad` adds 1x |
+# | `AdamW` | 2x | 13 | `torch.optim.AdamW` | PyTorch's is its `Adam` with `decoupled_weight_decay=True`; formula and default, 0.01, are yours |
 # | `clip_grad_norm_` | none | 2 to 3 | `torch.nn.utils.clip_grad_norm_` | PyTorch divides by the norm + 1e-6, and an infinite gradient becomes NaN |
 # | `StepLR`, `LinearLR`, `SequentialLR` | one counter | none | the same names | PyTorch multiplies the last rate; yours is a function of the step |
 # | `CosineAnnealingLR` | one counter | none | the same name | after `T_max` PyTorch's rate rises again; yours stays |

@@ -706,15 +706,8 @@ ALTERNATIVES = [
     ),
     alternative(
         "optimizers_adam",
-        "correction of both before the root",
-        (
-            ROOT,
-            (
-                "        np.multiply(square, 1 / (1 - beta2**steps), out=scratch)\n        np.sqrt(scratch, out=scratch)\n"
-                "        np.add(scratch, self.eps, out=scratch)\n"
-            ),
-        ),
-        ("self.lr * root /", "self.lr /"),
+        "root by a power",
+        (ROOT, "        np.power(square, 0.5, out=scratch)\n        np.add(scratch, root * self.eps, out=scratch)\n"),
         ("        data -= scratch\n", "        np.subtract(data, scratch, out=data)\n"),
     ),
     alternative(
@@ -845,7 +838,7 @@ def predict_step_flops(name, numbers):
         return 2 * numbers
     if name == "momentum":
         return 2 * numbers + 2 * numbers
-    mean, square, denominator, step = 3, 4, 3, 3
+    mean, square, denominator, step = 3, 4, 2, 3
     return (mean + square + denominator + step) * numbers
 """,
     ),

@@ -364,6 +364,15 @@ def test_kept_arrays_sees_defaults_and_bears_names_that_were_never_bound():
     assert [id(array) for array in kept_arrays(backward)] == [id(kept)]
 
 
+def test_kept_arrays_of_a_function_that_calls_itself():
+    kept = np.ones(2)
+
+    def halves(grad, times=2):
+        return halves(grad / 2, times - 1) if times else (grad * kept,)
+
+    assert [id(array) for array in kept_arrays(halves)] == [id(kept)]
+
+
 def test_constants_keep_nothing():
     x = Tensor(np.ones(1000), requires_grad=True)
     assert saved_bytes(x * 2.0 + 1.0 - x / 4.0) <= 8

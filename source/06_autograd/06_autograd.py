@@ -705,13 +705,16 @@ def make_backward(primitive, output, inputs, needs, saved, params):
 # alive.
 
 # %% tags=["export"]
-def kept_arrays(value):
+def kept_arrays(value, seen=()):
     """Arrays that a backward function keeps, in its closure or defaults; looks into tuples, lists and functions."""
     if isinstance(value, np.ndarray):
         return [value]
+    if any(value is known for known in seen):  # a function that calls itself is in its own closure
+        return []
+    inside = value
     if not isinstance(value, (tuple, list)):
-        value = [*_closure(value), *(getattr(value, "__defaults__", None) or ())]
-    return [array for part in value for array in kept_arrays(part)]
+        inside = [*_closure(value), *(getattr(value, "__defaults__", None) or ())]
+    return [array for part in inside for array in kept_arrays(part, (*seen, value))]
 
 
 def _closure(function):

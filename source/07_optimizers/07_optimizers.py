@@ -1783,7 +1783,7 @@ parts.score()
 # **The loss does not move at all**: the optimizer holds the parameters of another model, made before this one, or `zero_grad`
 # stands between `backward` and `step`, so that no parameter has a gradient.
 #
-# **`RuntimeError: a tensor of shape … was changed in place … between multiply and backward()`**: `optimizer.step()` came
+# **`RuntimeError: an array of shape … was changed in place … between multiply and backward()`**: `optimizer.step()` came
 # before a second `backward()` on the same graph. Compute the loss anew after each step.
 #
 # **`ValueError: this state does not fit Adam: look at 0.mean, 0.square, 0.steps, 0.velocity`**: the state comes from another

@@ -97,7 +97,8 @@ def broadcast_shape(first, second):
     try:
         return np.broadcast_shapes(first, second)
     except ValueError:
-        raise ValueError(f"{first} and {second} do not broadcast") from None
+        m, n = next((m, n) for m, n in zip(first[::-1], second[::-1]) if len({m, n} - {1}) == 2)
+        raise ValueError(f"{first} and {second} do not broadcast: {m} is not {n}") from None
 '''
     _swap(mine, "tensor_matmul", "return np.matmul(a, b)", "return a @ b")
     _swap(mine, "tensor_views", "return a.reshape(shape)", "return np.reshape(a, shape)")

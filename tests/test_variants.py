@@ -5,6 +5,7 @@ variant on two cores. Only the cells that matter to a variant are run.
 """
 
 import copy
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -91,9 +92,9 @@ def _payload(base, variant):
     for cell in payload["cells"]:
         if cell["grade_id"] == variant.cell:
             cell["source"] = variant.apply(cell["source"])
-    ids = [cell["grade_id"] for cell in payload["cells"]]
-    start = payload["cells"][ids.index(variant.cell)]["index"]
-    payload["cells"] = [cell for cell in payload["cells"] if _matters(cell, variant, start)]
+    places = {cell["grade_id"]: cell["index"] for cell in payload["cells"]}
+    start, end = places[variant.cell], places.get(variant.caught_by, math.inf)
+    payload["cells"] = [cell for cell in payload["cells"] if cell["index"] <= end and _matters(cell, variant, start)]
     return payload
 
 

@@ -248,7 +248,7 @@ class DataLoader:
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, seed=0, drop_last=False, collate_fn=None,
-                 num_workers=0, workers="thread", prefetch=2):  # fmt: skip
+                 num_workers=0, workers="thread", prefetch=2):
         if batch_size < 1 or num_workers < 0 or prefetch < 1:
             numbers = f"batch_size={batch_size}, num_workers={num_workers}, prefetch={prefetch}"
             raise ValueError(f"{numbers}: the least are 1, 0 and 1")

@@ -384,7 +384,7 @@ check.same_shape(
 check.same_shape(default_collate([1.5, 2.5]), (2,), because="numbers make a batch of shape (B,)")
 check.same_dtype(default_collate([np.uint8(3), np.uint8(4)]), np.uint8, because="bytes stay bytes")
 for wrong, shapes in [([np.ones((1, 3)), np.ones((3, 1))], ["(1, 3)", "(3, 1)"]),
-                      ([np.ones(3), 1.0], ["(3,)", "()"])]:  # fmt: skip
+                      ([np.ones(3), 1.0], ["(3,)", "()"])]:
     with check.raises(ValueError, mentions=shapes, because="the shapes differ, though they would broadcast"):
         default_collate(wrong)
 with check.raises(
@@ -631,7 +631,7 @@ class DataLoader:
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, seed=0, drop_last=False, collate_fn=None,
-                 num_workers=0, workers="thread", prefetch=2):  # fmt: skip
+                 num_workers=0, workers="thread", prefetch=2):
         if batch_size < 1 or num_workers < 0 or prefetch < 1:
             numbers = f"batch_size={batch_size}, num_workers={num_workers}, prefetch={prefetch}"
             raise ValueError(f"{numbers}: the least are 1, 0 and 1")

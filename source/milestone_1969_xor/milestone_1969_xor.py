@@ -79,9 +79,11 @@ from tinytorch_ref.losses import binary_cross_entropy_with_logits
 from tinytorch_ref.tensor import Tensor
 
 CORNERS = Tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-TARGETS = {name: Tensor(np.array([values]).T.astype(float)) for name, values in [
-    ("AND", [0, 0, 0, 1]), ("OR", [0, 1, 1, 1]), ("XOR", [0, 1, 1, 0]),
-]}  # fmt: skip
+TARGETS = {
+    "AND": Tensor([[0.0], [0.0], [0.0], [1.0]]),
+    "OR": Tensor([[0.0], [1.0], [1.0], [1.0]]),
+    "XOR": Tensor([[0.0], [1.0], [1.0], [0.0]]),
+}
 
 
 class Threshold(Module):

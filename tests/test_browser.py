@@ -130,12 +130,23 @@ def _open(page, lab, name):
     page.goto("about:blank")
 
 
+def _start_all(page):
+    """Choose Run All Cells, again if need be: JupyterLab passes over it while a page is still being set up."""
+    for attempt in range(4):
+        page.keyboard.press("Escape")
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        try:
+            return page.wait_for_selector(f"{INDICATOR}[data-status='busy']", state="attached", timeout=15_000)
+        except playwright.TimeoutError:
+            if attempt == 3:
+                raise
+
+
 def _run_all(page, course, name):
     """Run all cells by the menu, save, and give the outputs from the file."""
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    page.wait_for_selector(f"{INDICATOR}[data-status='busy']", state="attached")
-    page.wait_for_selector(f"{INDICATOR}[data-status='idle']", state="attached", timeout=120_000)
+    _start_all(page)
+    page.wait_for_selector(f"{INDICATOR}[data-status='idle']", state="attached", timeout=300_000)
     page.keyboard.press("Control+s")
     page.wait_for_timeout(1_500)
     cells = notebook.read_bytes((course / name).read_bytes()).cells

@@ -93,7 +93,7 @@ def _payload(base, variant):
         if cell["grade_id"] == variant.cell:
             cell["source"] = variant.apply(cell["source"])
     places = {cell["grade_id"]: cell["index"] for cell in payload["cells"]}
-    start, end = places[variant.cell], places.get(variant.caught_by, math.inf)
+    start, end = places[variant.cell], places[variant.caught_by] if variant.caught_by else math.inf
     payload["cells"] = [cell for cell in payload["cells"] if cell["index"] <= end and _matters(cell, variant, start)]
     return payload
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from course import catalog, notebook, sample_class
+from course import notebook, sample_class
 from course.layout import find_course, find_item
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -31,7 +31,7 @@ FLAGS = [
 INDICATOR = ".jp-Notebook-ExecutionIndicator"
 ITEM = find_item("01")
 REPOSITORY = find_course(Path(__file__).parent)
-WRITTEN = [item for item in (*catalog.MODULES, *catalog.MILESTONES) if REPOSITORY.source(item).exists()]
+WRITTEN = REPOSITORY.sources()
 # Drawings between ``` that take more lines on the screen than in the source: they were too wide and got wrapped.
 WRAPPED = """() => [...document.querySelectorAll(".jp-RenderedMarkdown pre")].filter(block => {
     const lines = block.textContent.trimEnd().split("\\n").length;

@@ -1,6 +1,6 @@
 """The tests of the tests: every mutant loses points on the cell meant for it, every alternative keeps them all.
 
-Each variant runs in the runner that grades submissions. This is the slow part of the suite: about a quarter of a second a
+Each variant runs in the runner that grades submissions. This is the slow part of the suite: about a third of a second a
 variant on two cores. Only the cells that matter to a variant are run.
 """
 
